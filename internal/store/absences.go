@@ -26,8 +26,8 @@ const (
 	dropAbsences = `DELETE FROM absences`
 )
 
-// Absences gives the absences that were said and not taken back, over or not. If one of them is
-// not believed, or the log knows of a later change, there are none: it is not known any more who was away.
+// Absences gives the absences that were said and not taken back, over or not. It gives an empty list if one of them
+// is not believed, or if the log knows of a later change: then it is no longer known who was away.
 func (s *Store) Absences(ctx context.Context) (people.Absences, error) {
 	return s.keys.absences(ctx, s.read)
 }
@@ -35,8 +35,8 @@ func (s *Store) Absences(ctx context.Context) (people.Absences, error) {
 // Absent calls fn with the absences, commits what it makes of them with its event, marks
 // the platform update handled (if not nil), all in one transaction, and gives them as
 // they are then. It waits for the commits that count on what the policy and the absences
-// have been, and the next of them waits for it. One that was handled before is
-// approval.ErrHandled, and nothing is written.
+// have been, and the next of them waits for it. If the platform update was handled
+// before, it writes no row and returns approval.ErrHandled.
 func (s *Store) Absent(
 	ctx context.Context, handled *approval.InboundRef, fn func(people.Absences) (core.AbsenceChange, error),
 ) (after people.Absences, err error) {
@@ -95,8 +95,8 @@ func (t *tx) setAbsence(ctx context.Context, c core.AbsenceChange, before people
 	return t.keys.absences(ctx, t)
 }
 
-// sameAbsences refuses a change that counts a yes under absences that are not the newest. As
-// with the policy, nobody changes them until the commit.
+// sameAbsences refuses a change that counts a yes under absences that are not the newest. As with
+// the policy, they cannot change until the commit.
 func (t *tx) sameAbsences(revision int64) error {
 	if revision == 0 {
 		return nil

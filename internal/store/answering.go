@@ -6,9 +6,9 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// answering are the chats that are known not to be silent, so that what all is well
-// with costs nothing. The rows are the truth. What is not known of a chat, at the
-// start and after another instance may have served it, the next answer writes down.
+// answering remembers the chats that are known to answer, so that an answer from one of
+// them costs no write. The rows are the truth. If a chat is not known here (after a
+// start, or after another instance may have served it), its next answer is written down.
 type answering struct {
 	mu    sync.Mutex
 	known map[approval.Target]bool

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// insertApproval inserts nothing where there is an approval of that code.
+	// insertApproval inserts no row if there is an approval of that code.
 	insertApproval = `INSERT INTO approvals (key, version, owner, id, status, agent_id, session_key, tool_name,
  fingerprint, created_ms, expires_ms, timer_ms, resolved_ms, kept_ms, body, sealed, mac, risk)
  VALUES (COALESCE((SELECT key FROM approvals
@@ -30,7 +30,7 @@ const (
 	sealCall = `UPDATE approvals SET sealed = $2 WHERE key = $1`
 )
 
-// apply writes a change, and gives the approval as it then stands. before is the
+// apply writes a change, and gives the approval as it is afterwards. before is the
 // approval as this transaction read it, nil for a new one.
 func (t *tx) apply(before *approval.Approval, c core.Change) (approval.Approval, error) {
 	a := c.Approval
@@ -49,7 +49,7 @@ func (t *tx) apply(before *approval.Approval, c core.Change) (approval.Approval,
 	switch fresh, err := t.handled(c.Handled); {
 	case err != nil:
 		return a, err
-	case !fresh: // whoever was slow, or asleep, is not to count it twice
+	case !fresh: // a slow or paused instance must not count it twice
 		return a, approval.ErrHandled
 	}
 	if err := t.current(c, before); err != nil {

@@ -14,7 +14,7 @@ const retries = 10
 
 const (
 	approvalByID = selectApprovals + `a.key = (` + keyOfID + ` LIMIT 1)` + deliveriesInOrder
-	// keyOfID: an id is the key itself or stands in approval_ids, never both. The
+	// keyOfID: an id is the key itself or is listed in approval_ids, never both. The
 	// empty text keeps PostgreSQL from walking all that the owner ever asked, which it
 	// takes for short until it has counted.
 	keyOfID = `SELECT key FROM approvals WHERE key = $1 AND id = '' AND owner || '' = $2
@@ -37,10 +37,10 @@ const (
 )
 
 // Create looks up what a new approval could collide with, calls fn with it, and
-// commits all the changes that fn returns, or none of them. Changes that are not
-// New must be of approvals that still are as Existing showed them. The approvals of
-// the slice that fn returned are then as they were committed, with deliveries. A
-// new one whose code another approval has, whatever its status, is ErrCodeTaken.
+// commits the changes that fn returns, all together or not at all. Changes that are not
+// New must be of approvals that still are as Existing showed them. The approvals of the
+// slice that fn returned are then as they were committed, with deliveries. If another
+// approval, of any status, has the code of a new one, Create returns ErrCodeTaken.
 func (s *Store) Create(ctx context.Context, look core.Lookup, fn func(core.Existing) ([]core.Change, error)) error {
 	return s.doOn(ctx, locksOf(look), func(t *tx) error {
 		return t.again(func() error {
@@ -94,9 +94,9 @@ func (t *tx) again(work func() error) error {
 // Update loads the approval of that key, calls fn with it, and commits the
 // change. It gives the approval as committed, with its deliveries. A change that
 // is Unchanged leaves the approval as it was, version and timer included;
-// everything else in it is still written. One that handles a platform update which
-// was handled before, by another instance, is CodeAlreadyResolved, and nothing is
-// written.
+// everything else in it is still written. If the platform update that it handles was
+// handled before, by another instance, Update writes no row and returns
+// CodeAlreadyResolved.
 func (s *Store) Update(
 	ctx context.Context, key string, fn func(approval.Approval) (core.Change, error),
 ) (approval.Approval, error) {
@@ -190,8 +190,8 @@ func (t *tx) lookup(look core.Lookup) (f core.Existing, err error) {
 	return f, err
 }
 
-// meaning gives the key of the approval that an owner calls so, or none. foreign says that there is a
-// row of that name, which is not believed.
+// meaning gives the key of the approval to which the owner gave this id; empty if there is no such approval. foreign
+// reports a row of that id that is not believed.
 func (t *tx) meaning(id, owner string) (key string, foreign bool, err error) {
 	rows, err := t.rows(meaningOf, id, owner)
 	if err != nil {
@@ -248,16 +248,16 @@ func (t *tx) another(id string) (bool, error) {
 	return one(rows, &key)
 }
 
-// same finds the newest pending approval of the same call, since an overdue or less
-// strict one may stand beside it. There is hardly ever one, so what finds its key
-// is a smaller question than what reads it.
+// same finds the newest pending approval of the same call: there may also be an overdue
+// or less strict one. Most calls have no such approval, so a small query finds the key
+// first, and a larger one reads the row.
 func (t *tx) same(look core.Lookup) (*approval.Approval, error) {
 	return t.newest(keysOfSame, look.Owner, look.Fingerprint, look.AgentID, look.SessionKey)
 }
 
 // unclaimed finds the newest approved one of the same call that may still be claimed.
-// Where another instance's clock is ahead, one that was claimed there is kept from what
-// is the future here.
+// If another instance's clock is ahead, the query also finds an approval that was claimed
+// there; it is left out.
 func (t *tx) unclaimed(look core.Lookup) (*approval.Approval, error) {
 	a, err := t.newest(keysUnclaimed, look.Owner, look.Fingerprint, look.AgentID, look.SessionKey, look.ResumeMs)
 	if err != nil || a == nil || a.ClaimedAtMs != 0 {

@@ -112,14 +112,14 @@ func (s *Store) fence(t *tx, place approval.Target) error {
 	return nil
 }
 
-// ClaimChat takes the chat (without a thread) of that channel whose most urgent
-// due delivery comes before all other chats', among those that nobody holds, here
-// or in another instance, and that are not paused. It is the caller's until
-// ReleaseChat, or until this instance has not reached a shared database for eight
-// seconds. When there is none, next is the time to look again: the first delivery
-// to fall due or pause to end, and in a second where another instance holds a
-// chat with work; 0 if nothing of the kind is known. Chats that somebody holds
-// here do not count for next; whoever releases one looks again anyway.
+// ClaimChat claims the chat (without a thread) of that channel that has the most urgent
+// due delivery. Chats that are paused, or held by this or another instance, are left out.
+// The chat is the caller's until ReleaseChat, or until this instance has not reached a
+// shared database for eight seconds. If no chat can be claimed, next is the time to look
+// again: when the first delivery falls due or the first pause ends, or in a second if
+// another instance holds a chat with work; 0 if no such time is known. Chats that are
+// held in this instance do not count for next: a caller that releases one looks again
+// anyway.
 func (s *Store) ClaimChat(
 	ctx context.Context, channel string, now int64,
 ) (place approval.Target, ok bool, next int64, err error) {
@@ -164,9 +164,9 @@ func (s *Store) failDoubted(ctx context.Context, doubted []approval.Delivery) er
 	})
 }
 
-// ReleaseChat gives a chat back that ClaimChat gave, and lets nobody have it
-// before pausedUntilMs (0: no pause), in no instance. An error says that others
-// may not know of the pause; the chat is given back all the same.
+// ReleaseChat gives a chat back that ClaimChat gave. No instance can claim it before
+// pausedUntilMs (0: no pause). An error says that others may not know of the pause; the
+// chat is given back all the same.
 func (s *Store) ReleaseChat(ctx context.Context, place approval.Target, pausedUntilMs int64) error {
 	place = place.Normal().Chat()
 	err := s.vacate(ctx, place, pausedUntilMs)
@@ -189,11 +189,9 @@ func (s *Store) MaySend(place approval.Target) bool {
 	return s.heartbeat.mayServe(chatLease(place.Normal()))
 }
 
-// NextDelivery gives the chat's most urgent due delivery: cards of pending
-// approvals that nobody has seen yet and no try has failed for first, the highest rank
-// and then the oldest before the others; then the rest in the order in which it fell due. False when
-// nothing is due, or the chat was claimed here and may be another instance's by
-// now.
+// NextDelivery gives the chat's most urgent due delivery: first the cards of pending approvals that were never shown
+// and for which no try has failed, by highest rank and then by age; then the rest in the order in which it fell due.
+// It gives false if no delivery is due, or if the chat was claimed here and may be another instance's by now.
 func (s *Store) NextDelivery(ctx context.Context, place approval.Target, now int64) (approval.Delivery, bool, error) {
 	if !s.MaySend(place) {
 		return approval.Delivery{}, false, nil
@@ -210,7 +208,7 @@ func (s *Store) NextDelivery(ctx context.Context, place approval.Target, now int
 	}
 }
 
-const maxLooks = 3 // in a row, where every time a commit comes between
+const maxLooks = 3 // in a row, if a commit comes between every time
 
 const failDoubted = `UPDATE deliveries SET state = 'failed', error = 'not written by this desk', due_ms = 0, turn = 0,
  since_ms = 0 WHERE key = $1 AND id || '' = $2`

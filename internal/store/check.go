@@ -34,7 +34,7 @@ func (s *Store) Check(ctx context.Context) (engine string, whole bool, err error
 	return "SQLite " + version, true, err
 }
 
-// fileDamage says what SQLite finds wrong in its file, or nothing.
+// fileDamage says what SQLite finds wrong in its file; empty if the file is sound.
 func (s *Store) fileDamage(ctx context.Context) (problem string, err error) {
 	if s.dialect.many {
 		return "", nil

@@ -16,8 +16,8 @@ import (
 
 const (
 	schemaNow = `SELECT CAST(MAX(version_id) AS TEXT) FROM goose_db_version`
-	// ofPage are the outcomes of a page of approvals, by the index events_outcome. ofKeys is the same for PostgreSQL, where
-	// pages are by key: it would make a join of all the log for each page.
+	// ofPage are the outcomes of a page of approvals, by the index events_outcome. ofKeys is the same for PostgreSQL,
+	// whose pages are by key: it would make a join of all the log for each page.
 	ofPage = `SELECT e.key, type, ` + outcomeData + ` FROM approvals a JOIN events e ON e.key = a.key
  WHERE a.rowid >= $1 AND a.rowid <= $2 AND ` + isOutcome + ` ORDER BY a.rowid, seq`
 	ofKeys = `SELECT key, type, ` + outcomeData + ` FROM events
@@ -50,7 +50,7 @@ func (s *Store) CheckRowsAt(
 	switch {
 	case failed != nil:
 		return false, failed
-	case damage != "": // what the rows say is worth nothing
+	case damage != "": // what the rows say cannot be trusted
 		found(damage)
 		return false, nil
 	}
@@ -277,7 +277,8 @@ func (s *Store) outcomes(ctx context.Context, query string, first, last any) (ma
 	return said, err
 }
 
-// contradiction is how an approval and the log differ at one moment, or nothing.
+// contradiction says how an approval and the log differ at one moment; empty if they
+// agree.
 func (s *Store) contradiction(ctx context.Context, key string) (string, error) {
 	rows, err := s.read.query(ctx, ofOne, key)
 	if err != nil {

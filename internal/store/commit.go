@@ -19,7 +19,7 @@ const maxBatch = 256
 
 // Run carries out writes until ctx ends or the store is closed, then finishes
 // those that are queued; later ones are refused. It returns nil, or an error
-// when it was called twice. Give it a context that outlives whatever writes.
+// when it was called twice. Give it a context that outlives every writer.
 func (s *Store) Run(ctx context.Context) error {
 	if s.running.Swap(true) {
 		select {
@@ -77,15 +77,15 @@ func (s *Store) finish() {
 	}
 }
 
-// How long a few calm jobs wait for another one, and how many do not: whoever
-// queued them may be wanted elsewhere.
+// How long a few calm jobs wait for another one, and how many no longer wait: their
+// callers may have other work.
 const (
 	calmTime = 10 * time.Millisecond
 	fewCalm  = 48
 )
 
 // gather takes the jobs that wait beside the first, without waiting for more:
-// the commit before was their chance to queue. Only where all are calm it waits.
+// the commit before was their chance to queue. It waits only if all of them are calm.
 func (s *Store) gather(first *job) []*job {
 	jobs := append(make([]*job, 0, len(s.jobs)+1), first)
 	var over <-chan time.Time
@@ -164,10 +164,10 @@ func (s *Store) wrote(outcomes []outcome, b *batch) {
 	}
 }
 
-// attempts tries until the transaction is committed or nothing more helps.
-// Savepoints cost a fifth of the time, and a job that fails has hardly ever
-// written anything by then, so the first attempt does without: a job that would
-// need one ends it, and careful attempts follow.
+// attempts tries until the transaction is committed or another try cannot help.
+// Savepoints cost a fifth of the time, and a job that fails has hardly ever written
+// anything by then, so the first attempt does without: a job that would need one ends it,
+// and careful attempts follow.
 func (s *Store) attempts(jobs []*job) (outcomes []outcome, b *batch, err error) {
 	careful := false
 	for n := 1; ; n++ {
@@ -209,7 +209,7 @@ func (s *Store) attempt(jobs []*job, careful bool) ([]outcome, *batch, error) {
 	return outcomes, b, err
 }
 
-// run carries out one job; if it fails, nothing of it stays.
+// run carries out one job; if it fails, all that it wrote is undone.
 func (b *batch) run(j *job, keys keyring) (o outcome) {
 	if b.failed != nil {
 		return outcome{} // it fails with the whole batch
@@ -231,7 +231,7 @@ func (b *batch) run(j *job, keys keyring) (o outcome) {
 			}
 			return
 		}
-		if t.update != "" && len(t.own.events) > 0 { // without any it changed nothing
+		if t.update != "" && len(t.own.events) > 0 { // a job without events made no change
 			t.own.events = append(t.own.events, approval.Event{AtMs: nowMs(), Type: approval.EventUpdate, Data: []byte(t.update)})
 		}
 		b.done.add(t.own)

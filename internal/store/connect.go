@@ -23,11 +23,11 @@ import (
 // this store knows of a database that may be lost or hang.
 type pgConnector struct {
 	config *pgx.ConnConfig
-	// patience is how long one statement may take before the connection is given
-	// up, whatever the server does. 0: for ever.
+	// patience is how long one statement may take before the connection is given up, even
+	// if the server is still busy with it. 0: for ever.
 	patience time.Duration
 	greet    string // run on every new connection, unless empty
-	reads    bool   // nothing is written on these connections
+	reads    bool   // these connections never write
 	health   *health
 }
 
@@ -42,7 +42,8 @@ func (c *pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		_, err := conn.Exec(ctx, c.greet)
 		return err
 	}
-	// Nobody would watch a ping: whether a connection lives is seen when it is used.
+	// A ping would have no time limit: whether a connection lives is seen when it is
+	// used.
 	never := func(context.Context, stdlib.ShouldPingParams) bool { return false }
 	c.health.asks(nil)
 	conn, err := stdlib.GetConnector(*config, stdlib.OptionAfterConnect(greet),
@@ -93,8 +94,8 @@ type watch struct {
 	health   *health
 }
 
-// asking is where a context has its question. What is part of another one, as
-// preparing a statement can be, has none.
+// asking is the context key of a question. A statement that is part of another question,
+// as preparing can be, gets no question of its own.
 type asking struct{}
 
 func (w watch) begin(ctx context.Context, conn *pgx.Conn, commits bool) context.Context {
@@ -172,8 +173,8 @@ func storableArgs(args []any) error {
 	return nil
 }
 
-// answer is a result of PostgreSQL's, read to its end: so a lost connection shows
-// where the statement is run and nowhere else.
+// answer is a result of PostgreSQL's, read to its end: so a lost connection fails the
+// call that runs the statement, and no later one.
 type answer struct {
 	rows [][]any
 	at   int // after the current row
@@ -233,14 +234,14 @@ func (a *answer) Close() error { return nil }
 
 // Bounds of what a statement may take on the server, and then of how long the
 // connection is waited for. A change that meets another instance's waits for its
-// commit, which is short. Where that takes longer, two may be waiting for each
-// other (what is locked in the middle of a batch, such as grants, is locked in no
-// order), and trying again is quicker than PostgreSQL's search for deadlocks.
+// commit, which is short. If that takes longer, two may be waiting for each other (what
+// is locked in the middle of a batch, such as grants, is locked in no order), and trying
+// again is quicker than PostgreSQL's search for deadlocks.
 const (
 	lockPatience      = 500 * time.Millisecond
 	statementPatience = 3 * time.Second
 	networkPatience   = 4 * time.Second
 	connectPatience   = 2 * time.Second
-	queuePatience     = 2 * time.Second  // of a change that nothing has begun to write
-	openPatience      = 15 * time.Second // while the desk starts nobody waits for an answer
+	queuePatience     = 2 * time.Second  // of a change that is queued and not begun
+	openPatience      = 15 * time.Second // while the desk starts, no caller waits for an answer
 )

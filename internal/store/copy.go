@@ -51,12 +51,11 @@ type Copied struct {
 	Head   string         // hash of the log's newest entry, the same in both stores
 }
 
-// Copy copies all that one store holds into another, empty one, whatever engine
-// either is on, in one transaction: approvals with their sealed calls (sealed anew
-// where the keys differ), deliveries, grants, platform updates and the log. The
-// log is verified before in the one and after in the other, and must be the same.
-// It refuses a source without any record, a target that holds anything, and stores that other instances have
-// open. from need not run, to must ([Store.Run]); nothing else may use either.
+// Copy copies all that one store holds into another, empty one, in one transaction. Each may be on either engine. It
+// copies approvals with their sealed calls (sealed anew if the keys differ), deliveries, grants, platform updates and
+// the log. The log is verified before in the one and after in the other, and must be the same. It refuses a source
+// without any record, a target that holds anything, and stores that other instances have open. from need not run, to
+// must ([Store.Run]); no other caller may use either.
 func Copy(ctx context.Context, from, to *Store) (Copied, error) {
 	c := Copied{}
 	for _, s := range []*Store{from, to} {
@@ -220,8 +219,8 @@ func (m markedTable) carry(names []string, row []any, changes string, from, to k
 	return nil
 }
 
-// copyMeta makes another store's log begin where this one's does, and gives it how often
-// absences have changed, and the keys that this one had before.
+// copyMeta makes another store's log begin at the same entry as this one's, and copies
+// how often absences have changed and which keys this store had before.
 func (s *Store) copyMeta(ctx context.Context, t *tx) error {
 	from, err := readLogStart(ctx, s.read)
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 	dropCut   = `DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE seq < $1 ORDER BY seq LIMIT $2)`
 )
 
-// logStart is where a log begins.
+// logStart is the entry at which a log begins.
 type logStart struct {
 	seq    int64  // of its first entry
 	before string // hash of the entry before that one
@@ -54,9 +54,9 @@ func (s *Store) First(ctx context.Context) (seq int64, prevHash string, err erro
 }
 
 // CutLog makes the log begin after entry number through, whose hash must be the
-// one given, and appends why, in one commit. The chain stays whole: the hash is
-// kept, and is where checking begins. The entries are deleted afterwards, by
-// [Store.DropCut]. It refuses to cut at an entry that is not there.
+// one given, and appends why, in one commit. The chain stays whole: the hash is kept, and
+// checking begins with it. The entries are deleted afterwards, by [Store.DropCut]. It
+// refuses to cut at an entry that is not there.
 func (s *Store) CutLog(ctx context.Context, through int64, hash string, why approval.Event) error {
 	return s.do(ctx, func(t *tx) error {
 		rows, err := t.query(ctx, hashAt, through)

@@ -44,10 +44,9 @@ var insertDeliveries = sync.OnceValue(func() string {
 	return string(append(text, ')'))
 })
 
-// urgency is a delivery's place in its chat's queue, least first: a card of a
-// pending approval that nobody has seen yet, or a digest, and that no try has failed
-// for, goes before everything else, the higher its rank the earlier, the older first;
-// the rest by when it fell due.
+// urgency is a delivery's place in its chat's queue, least first. A card of a pending
+// approval that was never shown, or a digest, comes before everything else if no try has
+// failed for it: by highest rank, then by age. The rest is sorted by when it fell due.
 func urgency(d approval.Delivery, pending bool) (turn, since int64) {
 	asks := d.Kind == approval.CardDelivery || d.Kind == approval.DigestDelivery
 	unseen := asks && d.State == approval.Queued && d.MessageID == ""
@@ -57,8 +56,8 @@ func urgency(d approval.Delivery, pending bool) (turn, since int64) {
 	return 0, d.DueMs
 }
 
-// deliver writes what a change means for the approval's deliveries, and gives
-// all of them as they then stand.
+// deliver writes what a change means for the approval's deliveries, and gives all of them
+// as they are afterwards.
 func (t *tx) deliver(before *approval.Approval, a approval.Approval, c core.Change) ([]approval.Delivery, error) {
 	all := slices.Clone(a.Deliveries)
 	redraw := c.Redraw && len(all) > 0
@@ -140,7 +139,7 @@ func (t *tx) redraw(a approval.Approval, all []approval.Delivery) error {
 	return nil
 }
 
-// stands notes how a delivery stands once this is committed. version is its
+// stands notes the state that a delivery will have once this is committed. version is its
 // approval's, 0 if that is not known here.
 func (t *tx) stands(d approval.Delivery, version, turn, since int64) {
 	d.Version = version
@@ -214,9 +213,9 @@ const selectByMessage = `SELECT ` + deliveryColumns + ` FROM deliveries d
  WHERE d.channel = CAST($1 AS TEXT) AND d.chat = $2 AND d.message_id = $3 AND d.message_id <> ''
  ORDER BY d.created_ms DESC, d.id DESC LIMIT 1`
 
-// ByMessage finds the delivery that a message in a chat (in any thread of it)
-// is; false when the desk knows of none. A message whose record is on its way to
-// the disk is known: changes that are asked for from now on come after it.
+// ByMessage finds the delivery that a message in a chat (in any thread of it) is; false
+// if the desk did not post that message. A message whose record is on its way to the disk
+// is known: changes that are asked for from now on come after it.
 func (s *Store) ByMessage(ctx context.Context, chat approval.Target, messageID string) (approval.Delivery, bool, error) {
 	if d, ok := s.posted.find(chat.Normal().Chat(), messageID); ok {
 		return d, true, nil

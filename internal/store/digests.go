@@ -74,8 +74,8 @@ func (t *tx) newestCards(owner string) (map[approval.Target]int, error) {
 	return all, err
 }
 
-// fold puts a card into the digest of its place, and raises that. Where there is none
-// that takes it, one begins with it and is given.
+// fold puts a card into the digest of its place, and raises that. If no open digest
+// accepts it, a new digest begins with it and is given.
 func (t *tx) fold(a approval.Approval, card *approval.Delivery) (begun []approval.Delivery, err error) {
 	card.Key, card.Target = a.Key, card.Target.Normal()
 	open, found, err := t.openDigest(a.Owner, *card)
@@ -122,8 +122,8 @@ func (t *tx) unfold(a approval.Approval, place approval.Target, all []approval.D
 	return nil
 }
 
-// raiseDigestOf raises the digest that lists a card; one that retention has let go lists
-// nothing.
+// raiseDigestOf raises the digest that lists a card. It does nothing if retention has
+// deleted the digest.
 func (t *tx) raiseDigestOf(card approval.Delivery) error {
 	p := card.Target.Normal()
 	d, found, err := t.oneDelivery(digestOf, card.Digest, p.Channel, p.To, p.ThreadID)
@@ -169,7 +169,7 @@ func (t *tx) recordDigest(row approval.Delivery, d approval.Delivered, now int64
 		}
 		_, err := t.exec(failFolded, append(members, row.Error)...)
 		return row, err
-	case row.MessageID != "" && row.DueMs == 0: // nothing has come since it was drawn
+	case row.MessageID != "" && row.DueMs == 0: // no card was added since it was drawn
 		_, err := t.exec(listFolded, members...)
 		return row, err
 	}

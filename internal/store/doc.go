@@ -4,11 +4,11 @@
 //
 // Every write is a job. Callers queue jobs, one goroutine ([Store.Run]) takes as
 // many as wait, runs them in one transaction, commits, and only then answers them
-// all. So one fsync carries many changes, and what was answered is on disk. Jobs that
-// nobody waits for wait a moment for one that somebody does ([job.calm]). A job
-// that fails takes nothing of its neighbours with it: if it had written something
-// by then, the transaction is rolled back and run again with a savepoint for each
-// job. Reads use connections of their own that cannot write.
+// all. So one fsync carries many changes, and what was answered is on disk. A job whose
+// caller does not wait is held back a moment, for a job whose caller does ([job.calm]). A
+// job that fails does not undo its neighbours: if it had written something by then, the
+// transaction is rolled back and run again with a savepoint for each job. Reads use
+// connections of their own that cannot write.
 //
 // The log's events of a whole batch are numbered and chained at the very end of
 // its transaction, from a head row that the transaction takes last: the order of

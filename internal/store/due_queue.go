@@ -10,14 +10,14 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// dueQueue says which chat wants work first. The deliveries are the truth; this
-// remembers of each chat what is due there. Where this process alone writes, every
-// commit says how its deliveries stand now, and nothing is looked up but what the
-// last process left, and what is more than a list here holds. Where instances share
-// the database, a commit only says where to look again. Holds and pauses live here
-// too. With SQLite that is all: one process has the store, and after a restart
-// nobody holds anything and a pause is learned again. Where instances share the
-// database a chat is theirs by a lease besides: see chat_lease.go.
+// dueQueue says which chat wants work first. The deliveries are the truth; this remembers
+// of each chat what is due there. If this process alone writes, every commit tells the
+// queue the new state of its deliveries, and the queue reads from the database only what
+// the last process left and what a list here is too short for. If instances share the
+// database, a commit only names the chats to look up again. Holds and pauses are kept
+// here too. With SQLite that is all: one process has the store, and after a restart no
+// chat is held and a pause is learned again. If instances share the database, an instance
+// must also have the chat's lease: see chat_lease.go.
 type dueQueue struct {
 	alone   bool       // this process alone writes
 	claim   sync.Mutex // held over a whole claim
@@ -41,7 +41,7 @@ type chat struct {
 	stale   bool // look again
 	touches int
 	list    []waiting // what wants work, most urgent first
-	whole   bool      // nothing is missing in the list that was due at atMs
+	whole   bool      // the list has all that was due at atMs
 	atMs    int64
 	next    int64 // when more falls due than is in the list; 0: never
 }
@@ -80,8 +80,8 @@ func (q *dueQueue) forget() {
 	}
 }
 
-// of gives what is known of a chat. Who knows all chats knows of the others that
-// nothing is due there.
+// of gives what is known of a chat. When all chats with work are known, no delivery is
+// due in any other chat.
 func (q *dueQueue) of(t approval.Target) *chat {
 	k := q.known[t]
 	if k == nil {
@@ -91,7 +91,7 @@ func (q *dueQueue) of(t approval.Target) *chat {
 	return k
 }
 
-// put takes over how a delivery stands now.
+// put takes over the present state of a delivery.
 func (k *chat) put(w waiting) {
 	if i := slices.IndexFunc(k.list, func(o waiting) bool { return o.ID == w.ID }); i >= 0 {
 		if o := k.list[i]; w.Version == 0 && o.Revision == w.Revision {
@@ -111,8 +111,8 @@ func (k *chat) put(w waiting) {
 	}
 }
 
-// first gives the most urgent of the list, -1 if nothing in it is due, and then
-// when to look again; 0: never.
+// first gives the most urgent of the list; -1 if no entry is due, and then when to look
+// again; 0: never.
 func (k *chat) first(now int64) (i int, next int64) {
 	next = k.next
 	for i := range k.list {
@@ -136,10 +136,10 @@ func (k *chat) blank(now int64) bool {
 	return i < 0 && !k.whole
 }
 
-// Where a statement compares deliveries.channel with a bare parameter, SQLite
-// cannot tell without its value whether a partial index on one channel holds all
-// that is asked for, and plans the statement anew for every value bound. A cast
-// says that none does. A parameter behind LIMIT costs the same.
+// If a statement compares deliveries.channel with a bare parameter, SQLite cannot tell
+// without its value whether a partial index on one channel holds all that is asked for,
+// and plans the statement anew for every value bound. A cast says that no such index
+// does. A parameter behind LIMIT costs the same.
 const (
 	chatsWithWork = `SELECT DISTINCT channel, chat FROM deliveries WHERE due_ms > 0`
 	nextDue       = `SELECT MIN(due_ms) FROM deliveries
@@ -150,7 +150,7 @@ const (
  ORDER BY d.turn, d.since_ms, d.id LIMIT CAST($4 AS BIGINT)`
 )
 
-// idle reports whether nothing is due in a chat but what was taken from it.
+// idle reports whether all that is due in a chat has been taken from it.
 func (q *dueQueue) idle(t approval.Target, now int64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -169,7 +169,7 @@ func (q *dueQueue) find(t approval.Target) *chat {
 	return q.known[t]
 }
 
-// hold gives a chat to whoever claims it. Another instance may have worked on it
+// hold gives a chat to the caller that claims it. Another instance may have worked on it
 // until now.
 func (q *dueQueue) hold(k *chat) {
 	q.mu.Lock()
@@ -291,8 +291,8 @@ func (d *dueQueue) look(ctx context.Context, q querier, t approval.Target, now i
 	return nil
 }
 
-// dueIn gives a chat's most urgent due deliveries. Those that are not believed fail, so that they are in
-// nobody's way.
+// dueIn gives a chat's most urgent due deliveries. Those that are not believed are marked failed, so that they do not
+// block the others.
 func (d *dueQueue) dueIn(ctx context.Context, q querier, t approval.Target, now int64) (list []waiting, err error) {
 	var doubted []approval.Delivery
 	rows, err := q.query(ctx, dueDeliveries, t.Channel, t.To, now, queueLength)
@@ -320,8 +320,8 @@ func (d *dueQueue) dueIn(ctx context.Context, q querier, t approval.Target, now 
 	return d.dueIn(ctx, q, t, now)
 }
 
-// take gives the next delivery of a chat. known is false where what is known does
-// not say what that is, unless it was looked up often enough.
+// take gives the next delivery of a chat. known is false if the list is too old to tell
+// and the caller must look the chat up first; with looked, the list is used as it is.
 func (q *dueQueue) take(t approval.Target, now int64, looked bool) (d approval.Delivery, ok, known bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -342,8 +342,8 @@ func (q *dueQueue) take(t approval.Target, now int64, looked bool) (d approval.D
 // foreignLeases says when the chats that other instances hold were looked up. A chat
 // is an instance's as a whole, by a lease: so two never post the same card, the order within a chat
 // holds, and the pace that a platform asks for (the lease's not_before_ms) is
-// everybody's. A lease is kept as long as there is something to do every few
-// seconds, so that it costs nothing while a chat is busy.
+// everybody's. A lease is kept as long as there is something to do every few seconds, so that it
+// needs no statements while a chat is busy.
 type foreignLeases struct {
 	mu    sync.Mutex
 	known time.Time // when it was looked up

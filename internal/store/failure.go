@@ -20,8 +20,8 @@ var (
 	errLate = errors.New("the change waited too long for its turn")
 )
 
-// failure is an error of the database's: CodeUnavailable for whoever asked, with
-// the cause for the log.
+// failure is an error of the database's: the caller gets CodeUnavailable, the log gets
+// the cause.
 type failure struct {
 	refusal *approval.Error
 	cause   error
@@ -73,7 +73,7 @@ func isLost(err error) bool {
 		s == "0A000" || s == "26000" // the schema has changed since a statement was prepared
 }
 
-// state is PostgreSQL's SQLSTATE, empty for errors that are none of its.
+// state is PostgreSQL's SQLSTATE; empty for an error that is not PostgreSQL's.
 func state(err error) string {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {

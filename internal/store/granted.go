@@ -52,7 +52,7 @@ func (n *grantNames) note(h uint64) {
 	n.known[h] = struct{}{}
 }
 
-// exclude reports whether no grant can cover a call; ready is false as long as nothing was loaded.
+// exclude reports whether no grant can cover a call; ready is false until the grants are loaded.
 func (n *grantNames) exclude(look core.Lookup) (out, ready bool) {
 	names := [...]uint64{
 		n.hash(look.Owner, look.AgentID, look.Fingerprint), n.hash(look.Owner, look.AgentID, coolDownOf(look.Fingerprint)),

@@ -177,7 +177,7 @@ func (k keyring) covering(rows result, look core.Lookup) ([]approval.Grant, erro
 }
 
 // Grants gives grants and cool-downs, newest first, at most f.Limit. A list may have one that ended
-// and was put back, which covers nothing; one that is asked for by its id is not given then.
+// and was put back, which covers no call; one that is asked for by its id is not given then.
 func (s *Store) Grants(ctx context.Context, f core.GrantFilter) ([]approval.Grant, error) {
 	where, args := grantWhere(f)
 	limit := f.Limit

@@ -8,8 +8,8 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// Head gives the number and hash of the log's newest entry; 0 and empty while
-// there is none.
+// Head gives the number and hash of the log's newest entry; 0 and empty while the log has
+// no entry.
 func (s *Store) Head(ctx context.Context) (seq int64, hash string, err error) {
 	rows, err := s.read.query(ctx, readHead)
 	if err != nil {
@@ -50,7 +50,8 @@ func (s *Store) Entries(ctx context.Context, from, to int64) iter.Seq2[approval.
 // unlogged finds an approval that no entry of the log is about. Both tables are large, so it compares sets: of a
 // join SQLite 3.53 makes a nested loop, as PostgreSQL does if it has ORDER and LIMIT, and the time of a check would
 // grow with the square of the approvals.
-// The order leads SQLite to an index that has all that is asked for, and the limit, which is none, keeps it.
+// The order leads SQLite to an index that has all that is asked for. The limit excludes no row, but makes SQLite stay
+// with that index.
 const unlogged = `SELECT COALESCE(MIN(key), '') FROM (SELECT key FROM (SELECT key FROM approvals WHERE created_ms > $1
  ORDER BY created_ms, key LIMIT 9223372036854775807) AS asked EXCEPT SELECT key FROM events WHERE seq >= $2) AS missing`
 

@@ -8,22 +8,22 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A database that hangs (its machine swaps, the network drops what is sent) refuses
-// nothing: everybody who asks it waits until their patience is over. So once it has
-// answered nothing for a while, who waits is told so, but for who waits for a commit,
-// and who comes then is refused at once, until it takes a new connection.
+// A database that hangs (its machine swaps, the network drops what is sent) does not
+// refuse: each caller waits until its patience is over. So once it has not answered for a
+// while, the callers that wait get an error, except those that wait for a commit. New
+// callers are refused at once, until the database accepts a new connection.
 const (
 	askAfter    = 500 * time.Millisecond  // without an answer, a connection is tried
-	silentAfter = 1500 * time.Millisecond // without an answer, nothing else is
+	silentAfter = 1500 * time.Millisecond // without an answer, the database is taken to hang
 	lookEvery   = 250 * time.Millisecond
 )
 
-// health is what is known of the database's answers on all connections. Nil, it
-// knows nothing.
+// health is what is known of the database's answers on all connections. A nil health
+// never reports silence.
 type health struct {
 	mu    sync.Mutex
 	open  int       // questions under way
-	since time.Time // nothing was answered, and something asked; zero: nothing is overdue
+	since time.Time // questions are open and not one was answered; zero: no answer is overdue
 	on    map[*question]struct{}
 }
 

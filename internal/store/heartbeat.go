@@ -29,7 +29,7 @@ type heartbeat struct {
 	mu      sync.Mutex
 	until   time.Time // what is held is this instance's own, by this machine's clock
 	expiry  *time.Timer
-	lock    int64 // that this instance holds, see lease_lock.go; 0: none
+	lock    int64 // that this instance holds, see lease_lock.go; 0: no lock
 	held    map[string]*lease
 	leaving []*lease         // of chats: not held any more, and the database does not know that yet
 	serving map[string]int64 // tokens of chats that a dispatcher works on
@@ -38,7 +38,7 @@ type heartbeat struct {
 
 	lockUntil  time.Time // the lock may be counted on
 	lockExpiry *time.Timer
-	changed    chan struct{}          // there is a lock, or none any more
+	changed    chan struct{}          // a lock was acquired or lost
 	free       map[heldLock]time.Time // of others: since when they are seen free
 	dead       map[heldLock]struct{}  // of those: what is held under them can be taken
 
@@ -49,7 +49,7 @@ type heartbeat struct {
 type lease struct {
 	name  string
 	token int64
-	lock  int64         // under which it is held; 0: none
+	lock  int64         // under which it is held; 0: no lock
 	used  time.Time     // of a chat: when it was last claimed or released
 	lost  chan struct{} // closed when it is not held any more
 }
@@ -229,7 +229,7 @@ func (h *heartbeat) sawFree(free []heldLock, now time.Time) (dead []heldLock) {
 	return dead
 }
 
-// deadLocks are those under which nothing is held any more, as take compares them.
+// deadLocks are the locks whose leases can be taken, written as take compares them.
 func (h *heartbeat) deadLocks() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -281,7 +281,7 @@ func (h *heartbeat) unlock(number int64) {
 	h.tell()
 }
 
-// lockNumber is the lock that this instance holds; 0: none.
+// lockNumber is the lock that this instance holds; 0: no lock.
 func (h *heartbeat) lockNumber() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()

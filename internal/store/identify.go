@@ -24,8 +24,8 @@ const (
 	// macSchema is the first schema in which all rows of [marked] have MACs. Some tables had them from
 	// schema 10 on.
 	macSchema = 13
-	// dueName, in meta, sealed, says that the store has an older schema and its rows are to get MACs. It
-	// is there from before the migration until they have them: nothing else gives rows their first ones.
+	// dueName, in meta, sealed, says that the store has an older schema and its rows are to get MACs. It is there
+	// from before the migration until they have them: no other step gives rows their first ones.
 	dueName = "macs-due"
 	// copyName, in meta, marks a copy: "backup" from the moment it is made until it is opened,
 	// then "restored" until [Store.Settled].
@@ -159,8 +159,8 @@ func (s *Store) firstID(ctx context.Context, q plainTx, mark string, due bool) e
 	return s.keys.writeID(q)
 }
 
-// knownID reads the id, and gives the rows MACs that had none before [macSchema], if these are due. A
-// backup that is opened for the first time gets another id.
+// knownID reads the id, and if they are due, gives MACs to the rows that were written before [macSchema]. A backup
+// that is opened for the first time gets another id.
 func (s *Store) knownID(ctx context.Context, q plainTx, value, state string, due bool) error {
 	keys, err := s.keys.withID(value, s.log)
 	if err != nil {

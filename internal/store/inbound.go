@@ -22,8 +22,9 @@ const (
 	putBackInbound = `SELECT ` + inboundKey + ` FROM inbound WHERE handled_ms = 0 AND ` + inLog
 )
 
-// SaveInbound stores platform updates, all or none; those that are known already
-// stay as they are. Once it returns nil they may be confirmed to the platform.
+// SaveInbound stores platform updates, all of them or, on an error, not one; those that
+// are known already stay as they are. Once it returns nil they may be confirmed to the
+// platform.
 func (s *Store) SaveInbound(ctx context.Context, in []approval.Inbound) error {
 	if len(in) == 0 {
 		return nil
@@ -51,15 +52,15 @@ func inboundID(source string, id int64) string { return source + " " + strconv.F
 // updateMark is what the log says of a platform update that changed something, see inLog.
 func updateMark(source string, id int64) string { return `{"update":"` + inboundID(source, id) + `"}` }
 
-// cleaned is a platform update as every engine can store it. JSON decoders read
-// U+FFFD for what is replaced here, so nothing that counts is lost.
+// cleaned is a platform update as every engine can store it. JSON decoders read U+FFFD
+// for what is replaced here, so the desk reads the same update.
 func cleaned(body string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(body, "\ufffd"), "\x00", "\ufffd")
 }
 
-// Inbound gives at most limit updates of a source that nothing has handled yet,
-// in order of arrival (of the platform's ids within one millisecond). One that something else
-// than the desk stored, or put back, is left out, however many there are: it is no tap of a person.
+// Inbound gives at most limit updates of a source that are not handled yet, in order of arrival (of
+// the platform's ids within one millisecond). One that something else than the desk stored, or put
+// back, is left out, however many there are: it is no tap of a person.
 func (s *Store) Inbound(ctx context.Context, source string, limit int) (all []approval.Inbound, err error) {
 	after := approval.Inbound{ReceivedMs: math.MinInt64, InboundRef: approval.InboundRef{ID: math.MinInt64}}
 	for {
@@ -92,16 +93,15 @@ func (s *Store) Inbound(ctx context.Context, source string, limit int) (all []ap
 	}
 }
 
-// handled marks a platform update handled, and notes it where it comes with the
-// mark; what was in it is not kept. fresh is false when it was handled before; one that is not stored, and
-// does not come along, is always fresh.
+// handled marks a platform update handled, and stores it if it comes along with the mark; its content is not kept.
+// fresh is false when it was handled before; one that is not stored, and does not come along, is always fresh.
 func (t *tx) handled(ref *approval.InboundRef) (fresh bool, err error) {
 	if ref == nil {
 		return true, nil
 	}
 	t.wrote, t.batch.wrote = true, true
 	if u := ref.Unstored; u != nil {
-		// Nothing that is prefetched.
+		// These are not prefetched.
 		n, err := t.writer.exec(storeDone, ref.Source, ref.ID, u.ReceivedMs, stored(u.Waited), nowMs())
 		return n > 0, err
 	}

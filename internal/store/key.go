@@ -109,7 +109,8 @@ func parseKey(b []byte) ([]byte, bool) {
 	return key, err == nil && len(key) == keySize
 }
 
-// makeKey writes a new key, all of it or nothing, and never over another file.
+// makeKey writes a new key: the whole file appears at once, and never replaces another
+// file.
 func makeKey(file string) ([]byte, error) {
 	key := newKey()
 	draft := file + ".new" // left over only by a crash in here
@@ -124,7 +125,7 @@ func makeKey(file string) ([]byte, error) {
 	err = errors.Join(err, f.Sync(), f.Close())
 	fault.Point("after-key-written")
 	if err == nil {
-		err = os.Link(draft, file) // fails where a file of that name is
+		err = os.Link(draft, file) // fails if a file of that name exists
 	}
 	fault.Point("after-key-linked")
 	err = errors.Join(err, os.Remove(draft), syncDir(filepath.Dir(file)))
@@ -148,8 +149,8 @@ func newKey() []byte {
 	return key
 }
 
-// finishRotation puts the new key in the old one's place where a rotation was
-// interrupted after its commit: the store was sealed with the new key.
+// finishRotation puts the new key in the old one's place if a rotation was interrupted
+// after its commit: the store was then sealed with the new key.
 func finishRotation(file, known string) error {
 	file = realKey(file)
 	next, err := readKey(file + nextKey)

@@ -9,7 +9,7 @@ import (
 
 const (
 	// What is compared is the lease's row as it is when it is locked: a holder that lost its lock
-	// and has taken the lease again meanwhile has written another number, or none.
+	// and has taken the lease again meanwhile has written another number, or 0.
 	takeLease = `INSERT INTO leases (name, holder, token, not_before_ms, lock_no) VALUES ($1, $2, 1, 0, $4)
  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, token = leases.token + 1, lock_no = excluded.lock_no
  WHERE leases.holder IN ('', excluded.holder)
@@ -23,9 +23,9 @@ const (
 	tryAgain = time.Second // a lease that somebody else has
 )
 
-// take takes what nobody has. notBefore is a chat's pause. Whoever holds it is
-// alone with it until its lost channel is closed; a stopped clock may let it find
-// out late, which its token then shows.
+// take acquires a lease that no instance holds. notBefore is a chat's pause. The holder
+// has the lease alone until its lost channel is closed. If its clock stopped, it may find
+// out late that the lease is lost; its token then shows that.
 func (s *Store) take(ctx context.Context, name string) (l *lease, notBefore int64, err error) {
 	if s.heartbeat.holds(name) != nil {
 		return nil, 0, nil // this instance's, but another goroutine's
@@ -75,13 +75,12 @@ func (s *Store) give(l *lease) {
 }
 
 // Hold runs fn while this instance, of all that share the database, has the lease
-// of that name, and gives what fn gives. It waits for the lease as long as it must,
-// and nil is all that it gives when ctx ends meanwhile. When the lease is lost
-// (the database was out of reach for a second where this instance has a lock, see
-// lease_lock.go, and else for eight), fn's context ends, and once fn has returned Hold waits
-// for the lease again. token is greater for every holder after another. When fn
-// returns, the lease is given back at once; an instance that dies loses it after two
-// seconds, and without a lock after ten.
+// of that name, and gives what fn gives. It waits for the lease as long as it must, and returns nil
+// if ctx ends meanwhile. When the lease is lost (the database was out of reach for a second if this
+// instance has a lock, see lease_lock.go, and else for eight), fn's context ends, and once fn has
+// returned Hold waits for the lease again. token is greater for every holder after another. When fn
+// returns, the lease is given back at once; an instance that dies loses it after two seconds, and
+// without a lock after ten.
 //
 // [Store.Run] must run. With SQLite there is one instance, which has every lease.
 func (s *Store) Hold(ctx context.Context, name string, fn func(ctx context.Context, token int64) error) error {
@@ -102,8 +101,8 @@ func (s *Store) Hold(ctx context.Context, name string, fn func(ctx context.Conte
 	}
 }
 
-// Holder gives the id of the instance that has the lease of that name, empty when
-// none has. With SQLite it is always this one.
+// Holder gives the id of the instance that has the lease of that name, empty if it is
+// free. With SQLite it is always this one.
 func (s *Store) Holder(ctx context.Context, name string) (instance string, err error) {
 	if !s.dialect.many {
 		return s.heartbeat.id, nil

@@ -133,7 +133,7 @@ func answerTo(ctx context.Context, conn *pgconn.PgConn, statements string) (stri
 	return string(rows[0][0]), nil
 }
 
-// freeLocks are locks, of instances that were seen lately, that nothing holds. A standby knows of no locks at all.
+// freeLocks are locks, of instances that were seen lately, that no session holds. A standby knows of no locks at all.
 const freeLocks = `SELECT i.id, i.lock_no FROM instances i
  WHERE i.lock_no <> 0 AND i.id <> $1 AND i.seen_ms > ` + databaseTime + ` - $2 AND NOT pg_is_in_recovery() AND NOT EXISTS (SELECT 1 FROM pg_locks l
   WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
@@ -182,7 +182,7 @@ const putUnderLock = `UPDATE leases SET lock_no = $2 WHERE holder = $1 AND lock_
  SELECT * FROM unnest(CAST($3 AS TEXT[]), CAST($4 AS BIGINT[])))`
 
 // putUnder puts leases that were taken under no lock under this one. They count on it from now on,
-// whatever becomes of the transaction.
+// even if the transaction fails.
 func (t *tx) putUnder(h *heartbeat, lock int64, leases []*lease) error {
 	var names []string
 	var tokens []int64

@@ -18,9 +18,9 @@ type fileLock struct{ file *os.File }
 // not executed its program yet: it has a duplicate of each descriptor until then.
 func (l *fileLock) Close() error { return errors.Join(unlock(l.file), l.file.Close()) }
 
-// lockFile takes the file's exclusive lock, which ends with the process whatever
-// becomes of it. The file stays: removing it would let two processes each hold
-// a lock on a file of that name. It holds the owner's process id, for people.
+// lockFile takes the file's exclusive lock, which ends with the process, even if that
+// crashes. The file stays: removing it would let two processes each hold a lock on a file
+// of that name. It holds the owner's process id, for people.
 //
 // A file of its own is needed: closing any handle of the database file itself
 // would drop the locks that SQLite has on it.

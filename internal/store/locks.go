@@ -14,7 +14,7 @@ func locksOf(look core.Lookup) (on locks) {
 		on.names = append(on.names, codeName(look.Code))
 	}
 	if first, _ := core.KeysCalled(look.ID); first != "" {
-		on.names = append(on.names, codeName(core.KeyCode(first))) // nobody takes that code meanwhile
+		on.names = append(on.names, codeName(core.KeyCode(first))) // so that no other job takes that code meanwhile
 	}
 	if look.SessionKey != "" {
 		on.names = append(on.names, sameName(look.Owner, look.AgentID, look.SessionKey, look.Fingerprint))

@@ -73,8 +73,8 @@ func (c *eventColumns) args() []any {
 	return []any{c.seq, c.atMs, c.kind, c.key, c.owner, c.data, c.hash}
 }
 
-// takeHead gives the head as it is, and keeps others from moving it. Where this
-// process alone writes it is as the last batch left it.
+// takeHead gives the present head, and keeps others from moving it. If this process alone
+// writes, the head is as the last batch left it.
 func (b *batch) takeHead() (head logHead, err error) {
 	if b.head != nil {
 		head, b.head = *b.head, nil // and known again when this is committed
@@ -100,7 +100,7 @@ func (s *Store) Log(ctx context.Context, after int64, limit int) ([]approval.Ent
 	return all, err
 }
 
-// stretch is a page of the log, wherever the log starts, and where it does.
+// stretch gives a page of the log, and the entry at which the log begins.
 func (s *Store) stretch(ctx context.Context, after int64, limit int) (all []approval.Entry, from logStart, err error) {
 	rows, err := s.read.query(ctx, readLog, after, limit+1)
 	if err != nil {
@@ -130,8 +130,8 @@ func (s *Store) stretch(ctx context.Context, after int64, limit int) (all []appr
 
 // Verify walks the whole chain, from the log's first entry on, and gives the
 // number and hash of the last. A [*approval.BadRecord] names the first entry that was
-// changed, taken out or put in. Whoever can rewrite the file can rewrite all of
-// the chain: keep heads elsewhere to see that.
+// changed, taken out or put in. An attacker who can rewrite the file can rewrite the
+// whole chain: keep heads elsewhere to detect that.
 func (s *Store) Verify(ctx context.Context) (n int, head string, err error) {
 	last, want, err := s.Head(ctx)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"approvalbot/internal/signin"
 )
 
-// OpenToRead opens a SQLite store to look at its log, without its lock, and
-// changes nothing in it. With Options.KeyFile that must be the store's key;
-// without one, what is sealed stays so, and every row is believed. Close it.
+// OpenToRead opens a SQLite store to look at its log, without its lock, and does not
+// change it. With Options.KeyFile that must be the store's key; without one, what is
+// sealed stays so, and every row is believed. Close it.
 func OpenToRead(ctx context.Context, o Options) (_ *Store, err error) {
 	path, ok := strings.CutPrefix(o.URL, "sqlite:")
 	if !ok || path == "" || path == memory {
@@ -67,7 +67,7 @@ func isThere(url string) error {
 	return nil
 }
 
-// theirKey reads a store's key and makes none.
+// theirKey reads a store's key, and does not make one.
 func theirKey(ctx context.Context, p *pool, file string) (keyring, error) {
 	key, err := readKey(file)
 	if err != nil {
@@ -98,9 +98,9 @@ func theirKey(ctx context.Context, p *pool, file string) (keyring, error) {
 	return ring.withID(value, slog.New(slog.DiscardHandler))
 }
 
-// LookAbsences reads who is away from a store that may be open elsewhere, and changes
-// nothing in it. Where there is no store yet nobody is. It has no key and so believes every row:
-// its answer advises people and decides nothing.
+// LookAbsences reads who is away from a store that may be open elsewhere, and does not change it.
+// If there is no store yet, the list is empty. It has no key and so believes every row: its answer
+// is advice for people, and no decision may depend on it.
 func LookAbsences(ctx context.Context, o Options) (none people.Absences, err error) {
 	if strings.HasPrefix(o.URL, "postgres") {
 		config, err := readURL(o.URL)
@@ -128,8 +128,8 @@ func LookAbsences(ctx context.Context, o Options) (none people.Absences, err err
 }
 
 // PasskeysIn reads the passkeys of a store, which may be open elsewhere, and those that are
-// suspended. It changes nothing in it. It has no key and so believes every row: its answer
-// advises people and decides nothing.
+// suspended. It does not change the store. It has no key and so believes every row: its answer is
+// advice for people, and no decision may depend on it.
 func PasskeysIn(ctx context.Context, o Options) (held, suspended []signin.Passkey, err error) {
 	var from querier
 	if strings.HasPrefix(o.URL, "postgres") {
@@ -156,9 +156,9 @@ func PasskeysIn(ctx context.Context, o Options) (held, suspended []signin.Passke
 	return held, suspended, err
 }
 
-// Reach connects to a PostgreSQL store, which may be open elsewhere, and changes
-// nothing in it. The error says why [Open] would not take the server, or the key.
-// For a new store the key is not looked at.
+// Reach connects to a PostgreSQL store, which may be open elsewhere, and does not change
+// it. The error says why [Open] would not take the server, or the key. For a new store
+// the key is not looked at.
 func Reach(ctx context.Context, o Options) (r Reached, err error) {
 	config, err := readURL(o.URL)
 	if err != nil {

@@ -136,7 +136,8 @@ var marked = []markedTable{
 	{name: "ceremonies", columns: []string{"id", "kind", "expires_ms", "body"}, later: true},
 	{name: "login_links", columns: []string{"hash", "person", "made_by", "enrols", "ends_ms"}},
 	{name: "approval_ids", columns: []string{"id", "owner", "key"}, key: []string{"id", "owner"}, later: true},
-	// What is shown, where and to whom, and with which buttons; not which message it is.
+	// What is shown, in which chat, to whom, and with which buttons; not which message it
+	// is.
 	{name: "deliveries", columns: []string{"key", "id", "kind", "channel", "chat", "thread", "for_user", "shown", "deny_only"},
 		key: []string{"key", "id"}, later: true},
 	{name: "moves", columns: []string{"old_channel", "old_chat", "new_channel", "new_chat"},
@@ -185,7 +186,7 @@ func (m markedTable) where(further string) string {
 }
 
 // Disbelieved is the error for a row whose MAC is not the one that the store's key gives it:
-// something else than the desk wrote it. It is a CodeNotFound: the row counts for nothing.
+// another writer than the desk wrote it. It is a CodeNotFound: the row is treated as absent.
 type Disbelieved struct {
 	Table string
 	ID    string // the row's key

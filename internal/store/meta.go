@@ -10,7 +10,7 @@ const setMeta = `INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (nam
 
 const readMeta = `SELECT value FROM meta WHERE name = $1`
 
-// readOne gives the text that a query finds, or none.
+// readOne gives the text that a query finds; empty if it finds no row.
 func readOne(ctx context.Context, q querier, query string, args ...any) (string, error) {
 	rows, err := q.query(ctx, query, args...)
 	if err != nil {

@@ -27,19 +27,20 @@ func migrations() fs.FS {
 }
 
 // unsafe marks a migration that older programs cannot live with: it is carried out when
-// none of them runs, and none starts afterwards. All others are additive: every program
-// that knows the newest unsafe one goes on reading and writing, whatever came after it.
+// no such program runs, and afterwards such a program refuses to start. All others are
+// additive: every program that knows the newest unsafe one goes on reading and writing
+// after later ones.
 const unsafe = "-- approvalbot: unsafe\n"
 
 // needsName is the row of meta that tells older programs which migration they must know
-// at least: the newest unsafe one, 0 where there is none.
+// at least: the newest unsafe one; 0: any program will do.
 const needsName = "schema-needs"
 
 // migrate brings the schema up to date, each numbered file in a transaction of
-// its own, and gives the version that this program knows. A newer schema stays as it is
-// where all that this program does not know of it is additive, and is refused otherwise.
-// Of several instances that start at once, one does the work and the others wait. before, if
-// not nil, is called with the version of a store that is there and is going to be brought up.
+// its own, and gives the version that this program knows. A newer schema stays as it is if all that
+// this program does not know of it is additive, and is refused otherwise. Of several instances that
+// start at once, one does the work and the others wait. before, if not nil, is called with the
+// version of a store that is there and is going to be brought up.
 func migrate(
 	ctx context.Context, db *sql.DB, d dialect, path string, files fs.FS, before func(have int64) error,
 ) (int64, error) {
@@ -101,9 +102,9 @@ func livesWith(ctx context.Context, db *sql.DB, path string, have, knows int64) 
 }
 
 // steps are the numbered files of a schema, oldest first, in the words of an engine, and the number
-// of the newest unsafe one, 0 if there is none. The engine is given each file whole: goose's own
+// of the newest unsafe one, 0 if all are additive. The engine is given each file whole: goose's own
 // reader of files takes a buffer of 4 MiB for each line, from a pool that forgets every fourth
-// under the race detector, where that was a third of what the tests of a desk took.
+// under the race detector, which cost a third of the time of a desk's tests.
 func steps(files fs.FS, ddl func(string) string) (all []*goose.Migration, needs int64, err error) {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
@@ -135,8 +136,8 @@ func steps(files fs.FS, ddl func(string) string) (all []*goose.Migration, needs 
 	return all, needs, nil
 }
 
-// shutOut makes sure that no program runs, and none starts, that cannot live with a
-// migration which is about to be carried out.
+// shutOut makes sure that no program runs or starts that cannot live with a migration
+// which is about to be carried out.
 func shutOut(ctx context.Context, db *sql.DB, d dialect, needs int64) error {
 	if d.many {
 		if err := alone(ctx, db, needs); err != nil {
@@ -162,7 +163,7 @@ func alone(ctx context.Context, db *sql.DB, needs int64) error {
 }
 
 // writeNeeds says which migration a program must know at least. It never goes down, so
-// that of two programs that start at once the older one takes nothing back.
+// that of two programs that start at once, the older one does not lower it.
 func writeNeeds(ctx context.Context, db *sql.DB, needs int64) error {
 	_, err := db.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES ($1, $2)
  ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE CAST(meta.value AS BIGINT) < CAST(excluded.value AS BIGINT)`,

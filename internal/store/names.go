@@ -2,11 +2,11 @@ package store
 
 import "hash/fnv"
 
-// locks is what a job counts on. Where other instances write too, a batch takes
-// the locks of all its jobs first, in one order for everybody: so nobody changes
-// an approval between its being read and its being written, no two instances ask
-// people about the same call, and they never wait for each other in a circle.
-// SQLite has one writer at a time and needs none of it.
+// locks is what a job counts on. If other instances write too, a batch takes the locks of
+// all its jobs first, in one order for all instances: so no instance changes an approval
+// between another's reading and writing it, no two instances ask people about the same
+// call, and they never wait for each other in a circle. SQLite has one writer at a time
+// and needs no such locks.
 type locks struct {
 	approval string  // key
 	names    []int64 // of what is not there yet

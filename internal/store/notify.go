@@ -15,7 +15,7 @@ const (
 	notifyOn    = "approvalbot"
 	sendNote    = `SELECT pg_notify('` + notifyOn + `', $1)`
 	maxNote     = 7900            // bytes; PostgreSQL takes 8000
-	pollEvery   = 2 * time.Second // whatever was notified or not
+	pollEvery   = 2 * time.Second // even if no notification came
 	listenAgain = time.Second
 	eventsAfter = `SELECT seq, key FROM events WHERE seq > $1 ORDER BY seq LIMIT $2`
 	logPage     = 1000
@@ -76,14 +76,13 @@ func (b *batch) notify(n note) error {
 	return b.put(sendNote, string(text))
 }
 
-// Listen calls changed for whatever other instances have committed since the store
-// was opened, until ctx ends: right after their commits, and every two seconds in any
-// case, since a notification may be lost with its connection. What others said of the policy is
-// known by then. Keys of this instance's own
-// changes may be among them. changed runs in one goroutine and should be quick:
-// it wakes those who wait for these approvals or read the log, the dispatchers, the
-// timers and whoever handles platform updates. The connection is made anew whenever
-// it is lost. With SQLite nobody else changes anything, and changed is never called.
+// Listen calls changed for all that other instances have committed since the store was opened,
+// until ctx ends: right after their commits, and every two seconds in any case, since a
+// notification may be lost with its connection. What others said of the policy is known by then.
+// Keys of this instance's own changes may be among them. changed runs in one goroutine and should
+// be quick: it wakes the callers that wait for these approvals or read the log, the dispatchers,
+// the timers and the handler of platform updates. The connection is made anew whenever it is lost.
+// With SQLite no other process changes the store, and changed is never called.
 func (s *Store) Listen(ctx context.Context, changed func(Changed)) error {
 	if !s.dialect.many {
 		<-ctx.Done()
@@ -110,7 +109,7 @@ type listener struct {
 	changed func(Changed)
 	head    int64 // of the log, as far as it was told
 	notes   []note
-	moved   bool // and nobody was told
+	moved   bool // and changed was not called for it
 }
 
 // listen waits for notifications on a connection of its own until that is lost.
@@ -150,7 +149,7 @@ func (l *listener) listen(ctx context.Context) error {
 		case err == nil:
 			l.take()
 		case pgconn.Timeout(err):
-			if err := ping(ctx, conn); err != nil { // nothing else would tell that the network is gone
+			if err := ping(ctx, conn); err != nil { // only a ping shows that the network is gone
 				return err
 			}
 			l.take()
@@ -197,7 +196,7 @@ func (l *listener) take() {
 	l.read()
 }
 
-// poll looks whether anything has changed, whoever did not tell.
+// poll looks whether anything has changed, in case a notification was lost.
 func (l *listener) poll(ctx context.Context) {
 	if ctx.Err() == nil {
 		l.store.due.touch(anyChats)

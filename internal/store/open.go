@@ -22,7 +22,7 @@ func (s *Store) CoreStores() core.Stores {
 // Open opens the store, makes it if it is new, and brings an older schema up to
 // date. It refuses a store that another process has open, a schema that is newer
 // than the program, and a key that is missing, readable by others or not this
-// store's. It starts nothing: see [Store.Run].
+// store's. It starts no goroutine: see [Store.Run].
 func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -133,5 +133,5 @@ func (s *Store) afterDamage(ctx context.Context, path string) error {
 	return err
 }
 
-// Lost gives what the write-ahead log that Open found had lost; nil: nothing.
+// Lost gives what the write-ahead log that Open found had lost; nil: the log was whole.
 func (s *Store) Lost() *Damage { return s.damage }

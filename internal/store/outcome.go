@@ -42,8 +42,9 @@ const (
 const endedSince = `SELECT COUNT(*) FROM events WHERE key = '' AND type = 'audit.grant_ended' AND at_ms >= $1
  AND data LIKE $2`
 
-// oddOf is a record of an approval, or of none, whose type or key is no text: on SQLite a record that
-// was made bytes is not found by these, though its hash fits. PostgreSQL keeps no bytes there.
+// oddOf is a record, of an approval or of the desk itself (empty key), whose type or key is no text: on SQLite a
+// look-up by type or key does not find a record that was made bytes, though its hash fits. PostgreSQL keeps no bytes
+// there.
 const (
 	odd   = `(type || '' <> type OR key || '' <> key)`
 	oddOf = `SELECT seq FROM events WHERE ` + odd + ` AND key || '' = $1 LIMIT 1`
@@ -100,7 +101,7 @@ func (o *logged) add(kind approval.EventType, data []byte) {
 // that the log has of one thing; the thing's row has the newest, so an older row shows.
 const numberMark = `{"record":`
 
-// numbered is the data of a record, a JSON object or nothing, with its number.
+// numbered is the data of a record, a JSON object or empty, with its number.
 func numbered(data []byte, n int64) []byte {
 	out := append(make([]byte, 0, len(data)+len(numberMark)+20), numberMark...)
 	out = strconv.AppendInt(out, n, 10)
@@ -110,7 +111,8 @@ func numbered(data []byte, n int64) []byte {
 	return append(out, '}')
 }
 
-// numberOf is the number of a record, of which the beginning is enough; 0: it has none.
+// numberOf is the number of a record, of which the beginning is enough; 0: it is not
+// numbered.
 func numberOf(data []byte) int64 {
 	rest, is := bytes.CutPrefix(data, []byte(numberMark))
 	end := bytes.IndexAny(rest, ",}")
@@ -146,8 +148,8 @@ func (t *tx) says() saying {
 	return saying{t.keys, t.dialect.many, t.rows, slices.Concat(t.done.events, t.own.events)}
 }
 
-// legible refuses to go by the log's records of an approval, or of none, if one cannot be found by its
-// type or key: a [*Disbelieved].
+// legible refuses to go by the log's records of an approval, or of the desk itself (empty key), if one of them cannot
+// be found by its type or key: a [*Disbelieved].
 func (l saying) legible(key string) error {
 	if l.many {
 		return nil
@@ -215,7 +217,8 @@ func claimsKnown(a approval.Approval) int {
 }
 
 // older says that the row of an approval is not the newest, or that an older one was put back
-// before, or nothing. What retention has forgotten, and a release that numbered none, says nothing.
+// before; empty if neither is so. Records that retention has forgotten, or that a release wrote
+// without numbers, are no evidence.
 func (o logged) older(a approval.Approval) string {
 	switch {
 	case o.skips:
@@ -226,7 +229,7 @@ func (o logged) older(a approval.Approval) string {
 	return ""
 }
 
-// contradicts says what the log says otherwise than the row of an approval, or nothing.
+// contradicts says how the log contradicts the row of an approval; empty if it does not.
 func (o logged) contradicts(a approval.Approval) string {
 	switch {
 	case a.Status != approval.Approved:

@@ -15,8 +15,8 @@ const pairingName = "pairing" // in meta: the newest signin.Pairing, as JSON
 func (s *Store) Pairing(ctx context.Context) (signin.Pairing, error) { return readPairing(ctx, s.read) }
 
 // Pair replaces the newest pairing by what fn makes of it, appends fn's events to
-// the log and marks the platform update handled (if not nil), in one transaction. One
-// that was handled before is approval.ErrHandled, and nothing is written.
+// the log and marks the platform update handled (if not nil), in one transaction. If the
+// update was handled before, it writes no row and returns approval.ErrHandled.
 func (s *Store) Pair(
 	ctx context.Context, handled *approval.InboundRef, fn func(signin.Pairing) (signin.Pairing, []approval.Event),
 ) error {

@@ -58,7 +58,7 @@ func (s *Store) Passkey(ctx context.Context, id string) (signin.Passkey, error) 
 	return row.passkey()
 }
 
-// Passkeys gives a person's passkeys, or everybody's where person is empty, oldest first, without
+// Passkeys gives a person's passkeys, or all persons' if person is empty, oldest first, without
 // those that are not believed.
 func (s *Store) Passkeys(ctx context.Context, person string) ([]signin.Passkey, error) {
 	if person == "" {
@@ -189,8 +189,8 @@ func (t *tx) addPasskey(p *signin.Passkey) error {
 	return err
 }
 
-// KeepChallenge keeps a ceremony, in place of one of the same id. Where too many of its kind
-// wait the oldest make room, so that whoever begins very many keeps nobody else out.
+// KeepChallenge keeps a ceremony, in place of one of the same id. If too many of its kind wait, the
+// oldest are dropped, so that a client that begins very many does not keep others out.
 func (s *Store) KeepChallenge(ctx context.Context, c signin.Challenge) error {
 	body, err := json.Marshal(c)
 	if err != nil {
@@ -252,8 +252,9 @@ func (s *Store) SpendChallenge(ctx context.Context, use core.PasskeyUse) error {
 	})
 }
 
-// spend ends the ceremony of a signature. Where the signature was good, nobody else may
-// have ended it, and the passkey must be there still, with the count that was checked.
+// spend ends the ceremony of a signature. If the signature was good, spend fails when
+// another request has ended the ceremony, and when the passkey is gone or no longer has
+// the count that was checked.
 func (t *tx) spend(use *core.PasskeyUse) error {
 	if use == nil {
 		return nil

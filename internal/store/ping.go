@@ -17,13 +17,13 @@ const (
 const pingAfterMs = 10_000
 
 // pingBytes is how much is written where something could not be: about what the longest
-// call takes, because a little often fits where that does not.
+// call takes, because a small write often still fits on a disk that is too full for that.
 const pingBytes = 512 << 10
 
-// Ping reports whether writes are carried out: it writes a trifle where nothing was
-// written for ten seconds. Once something could not be written, it tries all that a
-// commit needs, the log's next entry too, until that succeeds. It takes no longer than
-// ctx lasts, whatever hangs.
+// Ping reports whether writes are carried out: it writes a small row if the last write
+// was more than ten seconds ago. Once something could not be written, it tries all that a
+// commit needs, the log's next entry too, until that succeeds. It returns when ctx ends,
+// even if the database or the disk hangs.
 func (s *Store) Ping(ctx context.Context) error {
 	done := make(chan error, 1)
 	go func() { done <- s.do(ctx, s.ping) }()

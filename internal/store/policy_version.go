@@ -13,9 +13,9 @@ const (
 	setPolicy = `INSERT INTO meta (name, value) VALUES ('policy', $1)
  ON CONFLICT (name) DO UPDATE SET value = excluded.value`
 	noteBuild = `INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`
-	// Whoever sets the policy waits for the commits that count on the one before, and
-	// the next of them for whoever sets it. Readers share an advisory lock: a row's
-	// would be written down for each of them.
+	// An instance that sets the policy waits for the commits that count on the one
+	// before, and later commits wait for that instance. Readers share an advisory lock: a
+	// lock on a row would be written to the row for each of them.
 	lockPolicy  = `SELECT pg_advisory_xact_lock(CAST($1 AS BIGINT))`
 	sharePolicy = `SELECT pg_advisory_xact_lock_shared(CAST($1 AS BIGINT))`
 )
@@ -24,17 +24,17 @@ const (
 // by the same: the one of the newest generation counts. A new generation is made of
 // this instance's policy
 //
-//   - where newest says so: the operator has loaded a configuration here, and wants it
-//     everywhere, though the policy be the same;
-//   - where the database sees this instance's build for the first time: a program that
-//     judges otherwise is being rolled out.
+//   - if newest is set: the operator has loaded a configuration here, and wants it
+//     everywhere, even if the policy is the same;
+//   - if the database sees this instance's build for the first time: a program that may
+//     judge otherwise is being rolled out.
 //
-// Otherwise its policy counts as soon as no other instance runs that has the one that
-// does, if its build is the one that set it. So whoever runs an older build waits to be
-// replaced, whatever becomes of the newer ones, and starts as often as it likes without
-// counting again: the order of builds is that in which the database saw them, which
-// needs no clock and no version number, and only an operator goes back. An error is no
-// disagreement but the store's failure: ask [Store.Agreed] for the former.
+// Otherwise its policy counts only when no running instance has the policy that counts
+// now, and only if that one was set by the same build. So an instance of an older build
+// waits to be replaced, even if the newer ones fail, and its policy does not count again,
+// however often it starts. The order of builds is that in which the database first saw
+// them, which needs no clock and no version number; only an operator goes back. An error
+// is not a disagreement but the store's failure: [Store.Agreed] reports disagreement.
 // [Store.Run] must run.
 //
 // With SQLite there is one instance, and it always agrees.
@@ -120,8 +120,8 @@ func (a policyVersion) with(policyHash, build string) string {
 	return strconv.FormatInt(a.generation, 10) + " " + policyHash + " " + build
 }
 
-// refreshPolicy learns which policy counts, and lets this instance's count where all
-// that had another have gone.
+// refreshPolicy learns which policy counts, and makes this instance's count if all
+// instances that had another have gone.
 func (s *Store) refreshPolicy(ctx context.Context) error {
 	err := s.readPolicy(ctx)
 	if own := s.heartbeat.policyHash(); err == nil && own != "" && s.Agreed(own) != nil {
@@ -132,7 +132,8 @@ func (s *Store) refreshPolicy(ctx context.Context) error {
 
 // Agreed gives nil when the policy of that hash is the one that counts, as far as
 // this instance heard within the last three seconds, and else CodeUnavailable with
-// what to do: whoever has another must judge nothing. With SQLite there is no other.
+// what to do: an instance with another policy must not judge. With SQLite there is one
+// policy only.
 func (s *Store) Agreed(policyHash string) error {
 	if !s.dialect.many {
 		return nil

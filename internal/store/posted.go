@@ -6,7 +6,7 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// posted are the messages that stand in chats and whose records are queued.
+// posted are the messages that are in chats already and whose records are queued.
 type posted struct {
 	mu    sync.Mutex
 	known map[message]approval.Delivery

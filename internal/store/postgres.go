@@ -25,10 +25,10 @@ var postgres = dialect{
 	begin: "BEGIN ISOLATION LEVEL READ COMMITTED",
 	many:  true,
 	locking: map[string]string{
-		// Whoever takes a grant away waits for those who have just used it, and who
-		// uses it then does not find it.
+		// A transaction that removes a grant waits for those that have just used it;
+		// later ones do not find it.
 		grantsOfCall: " FOR SHARE",
-		// Nobody takes a chat while its holder records what it did there.
+		// No other instance can take a chat while its holder records what it did there.
 		chatHolder: " FOR SHARE",
 		readHead:   " FOR UPDATE",
 		// Others raise a digest while it is recorded, without the lock of its approval.
@@ -90,8 +90,8 @@ func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseco
 const durable = `SELECT set_config('synchronous_commit', 'on', false)
  WHERE current_setting('synchronous_commit') = 'off'`
 
-// readOnly keeps a connection from writing. It is said once the connection stands:
-// target_session_attrs=read-write takes only those that can write.
+// readOnly keeps a connection from writing. It is sent after the connection is made:
+// target_session_attrs=read-write accepts only those that can write.
 const readOnly = "SET default_transaction_read_only = on"
 
 func openPostgres(config *pgx.ConnConfig, as pgConnector, settings map[string]string) *pool {

@@ -4,11 +4,11 @@ import (
 	"approvalbot/core"
 )
 
-// A statement on a shared database is a way to its server and back, and a batch
-// has many. So statements whose outcome nobody waits for go along with the next
-// that somebody does (later), and what jobs will look up first is looked up for all
-// of them together (prefetch): a batch of any size takes three ways. On SQLite
-// there is no way to go, and every statement is run at once.
+// A statement on a shared database costs a round trip to its server, and a batch has
+// many. So a statement whose outcome no job waits for is sent along with the next one
+// whose outcome is needed (later), and what jobs will look up first is looked up for all
+// of them together (prefetch): a batch of any size takes three round trips. SQLite needs
+// no round trips, and every statement is run at once.
 //
 // A statement that fails later than it was asked for fails the batch, which is then
 // tried again carefully: job by job, with every statement run at once.

@@ -78,7 +78,7 @@ func (t *tx) endPush(p signin.PushSubscription, event func(signin.PushSubscripti
 	return int(n), err
 }
 
-// DropPush removes a subscription; a person's own alone, where person is not empty.
+// DropPush removes a subscription; if person is not empty, only one of that person's own.
 func (s *Store) DropPush(ctx context.Context, person, id string) error {
 	return s.do(ctx, func(t *tx) error { return t.put(dropPush, id, person) })
 }

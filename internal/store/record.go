@@ -14,9 +14,9 @@ const (
  WHERE d.key = $1 AND d.id = $2`
 	recordTry = `UPDATE deliveries SET message_id = $1, state = $2, attached = $3, deny_only = $4, shown = $5,
  error = $6, attempts = $7, due_ms = $8, turn = $9, since_ms = $10, sent_ms = $11, mac = $12 WHERE key = $13 AND id = $14`
-	// recordDone is recordTry for what most tries end in, where nothing has changed
-	// since the delivery was read. recordEdit is that for a message that stood there
-	// before, and leaves the index of messages alone.
+	// recordDone is recordTry for the most frequent case: the delivery is unchanged since
+	// it was read. recordEdit is that for a message that was there before, and leaves the
+	// index of messages alone.
 	recordDone = `UPDATE deliveries SET message_id = $1, sent_ms = $2, state = $3, attached = $4, deny_only = $5,
  shown = $6, error = $7, attempts = $8,
  mac = $9, due_ms = 0, turn = 0, since_ms = 0 WHERE key = $10 AND id = $11 AND revision = $12
@@ -32,8 +32,8 @@ const (
  WHERE channel = $1 AND chat = $2 AND kind = 'card' AND state <> 'failed' AND EXISTS (SELECT 1 FROM deliveries o
   WHERE o.key = deliveries.key AND o.kind = 'card' AND o.state <> 'failed' AND o.channel = $3 AND o.chat = $4
  AND o.thread = deliveries.thread)`
-	// Message ids start anew in the new chat (Bot API, migrate_to_chat_id), so
-	// none is taken along: what waited for an answer is posted again, what had
+	// Message ids start anew in the new chat (Bot API, migrate_to_chat_id), so no id is
+	// taken along: a message that waited for an answer is posted again, one that had
 	// ended is left behind.
 	leaveBehind = `UPDATE deliveries SET state = 'failed', error = 'left behind in the chat that moved', due_ms = 0,
  turn = 0, since_ms = 0, message_id = '', shown = 0
@@ -62,14 +62,13 @@ const (
 // is set to now, so that Due gives it. With MovedTo, every delivery of the old
 // chat moves to the new one and keeps its thread; a card that would be the
 // second of its approval there fails instead. A delivery that was swept away
-// meanwhile is CodeNotFound. When the chat was claimed here and is another
-// instance's by now, that one knows better: nothing is written, CodeUnavailable.
+// meanwhile is CodeNotFound. If the chat was claimed here and is another instance's by
+// now, that one knows better: Record writes no row and returns CodeUnavailable.
 //
 // The record waits a moment for another write to go along with, unless more is due
-// in its chat. What is committed in that time takes it along, so nothing that comes
-// to be due then waits for it; and as always, the chat's next message leaves after
-// the record is on disk. [Store.ByMessage] knows of the message as soon as the record is queued, and
-// whoever changes the approval from then on finds it recorded.
+// in its chat. What is committed in that time takes it along, so a delivery that becomes due then does not wait for
+// it; and as always, the chat's next message leaves after the record is on disk. [Store.ByMessage] knows of the
+// message as soon as the record is queued, and a change of the approval from then on finds it recorded.
 //
 // A shared database that is out of reach or slow is tried for half a minute: what
 // is not written down is posted a second time.
@@ -138,8 +137,7 @@ func (s *Store) recordNow(ctx context.Context, d approval.Delivered) error {
 	return s.wait(ctx, j, func() { s.posted.note(d) })
 }
 
-// finished reports whether nothing is left to do for a message that stands in its
-// chat.
+// finished reports whether a message is in its chat and needs no further try.
 func finished(d approval.Delivered) bool {
 	switch {
 	case d.Was.ID != d.ID, d.MessageID == "", d.DueMs != 0, d.MovedTo != nil, d.Was.Kind == approval.DigestDelivery:
@@ -148,7 +146,7 @@ func finished(d approval.Delivered) bool {
 	return d.State == approval.Sent || d.State == approval.Settled
 }
 
-// recordAll writes down a try that left nothing to do.
+// recordAll writes down a try after which no further one is needed.
 func (k keyring) recordAll(d approval.Delivered, now int64) (statement string, args []any) {
 	row := d.Was
 	row.Key, row.Shown, row.DenyOnly = d.Key, d.Shown, d.DenyOnly
@@ -269,7 +267,7 @@ func (t *tx) move(from, to approval.Target) error {
 		}
 	}
 	t.own.stirred, t.own.moved = append(t.own.stirred, anything(from), anything(to)), true
-	_, err = t.exec(deleteMove, to.Channel, to.To) // it is back where it once left
+	_, err = t.exec(deleteMove, to.Channel, to.To) // the chat is back at an address that it once left
 	return err
 }
 

@@ -22,17 +22,17 @@ type Rotation struct {
 	OldID   string `json:"oldKeyId"`
 	NewID   string `json:"newKeyId"`
 	Calls   int    `json:"sealedAnew"`        // sealed calls
-	OldFile string `json:"oldFile,omitempty"` // where the old key lies now; empty: nowhere
+	OldFile string `json:"oldFile,omitempty"` // the path of the old key; empty: it was not kept
 }
 
 // Retiring says what must outlive a key: what is public of it, as JSON, and the
 // log's record of the change. Both seeds are as [Store.Seed] gives them.
 type Retiring func(old, next [keySize]byte) (public json.RawMessage, why approval.Event, err error)
 
-// RotateKey gives a store that nobody has open another key: it seals every call
-// anew and remembers what retire says of the old key, in one commit. With keepOld
-// the old key stays beside the new one, in a file whose name ends in .old-<id>;
-// otherwise it is gone, and older backups cannot be read without a copy of it.
+// RotateKey gives another key to a store that no process has open: it seals every call
+// anew and remembers what retire says of the old key, in one commit. With keepOld the old
+// key stays beside the new one, in a file whose name ends in .old-<id>; otherwise it is
+// gone, and older backups cannot be read without a copy of it.
 //
 // A crash at any point leaves a store that opens: the new key is written beside
 // the old one first and takes its place after the commit, and [Open] takes
@@ -140,8 +140,8 @@ func (t *tx) sealedAfter(ctx context.Context, key string) (page []sealedCall, er
 }
 
 // Retired gives what is public of the keys that the store had before, oldest
-// first. It is sealed, so that nobody who can only write to the database can add a
-// key of their own.
+// first. It is sealed, so that an attacker who can only write to the database cannot add
+// a key of their own.
 func (s *Store) Retired(ctx context.Context) ([]json.RawMessage, error) {
 	return readRetired(ctx, s.read, s.keys)
 }
@@ -176,7 +176,7 @@ func (t *tx) retire(keys keyring, all []json.RawMessage) error {
 
 // draftKey writes a new key beside the file that it is to replace.
 func draftKey(file string) (keyring, error) {
-	if err := os.Remove(file + nextKey); err != nil && !errors.Is(err, os.ErrNotExist) { // a rotation that came to nothing
+	if err := os.Remove(file + nextKey); err != nil && !errors.Is(err, os.ErrNotExist) { // a rotation that did not finish
 		return keyring{}, err
 	}
 	key, err := makeKey(file + nextKey)

@@ -20,9 +20,9 @@ type querier interface {
 }
 
 // text, number and truth scan a column into a string, an int64 or a bool; NULL
-// leaves the zero value, as outer joins need it. SQLite keeps anything in a column of
-// numbers: what is none is noNumber, which the desk writes nowhere and no MAC fits, so that
-// such a row is not believed and stops no other.
+// leaves the zero value, as outer joins need it. SQLite keeps anything in a column of numbers: a
+// value that is no number is read as noNumber, which the desk never writes and no MAC fits, so that
+// such a row is not believed and does not stop the others.
 type (
 	text   string
 	number int64
@@ -120,7 +120,7 @@ const deliveryColumns = `d.id, d.key, d.kind, d.channel, d.chat, d.thread, d.sta
  d.attached, d.shown, d.deny_only, d.fallback, d.error, d.attempts, d.due_ms, d.revision, d.rank, d.created_ms,
  d.sent_ms, d.silent, d.mention, d.digest, d.mac`
 
-// deliveryDest is where deliveryColumns go.
+// deliveryDest gives the destinations of deliveryColumns for a scan.
 func deliveryDest(d *approval.Delivery, attempts, rank *number, mac *text) []any {
 	return []any{
 		(*text)(&d.ID), (*text)(&d.Key), (*text)(&d.Kind),
@@ -132,8 +132,8 @@ func deliveryDest(d *approval.Delivery, attempts, rank *number, mac *text) []any
 	}
 }
 
-// scanDelivery scans the current row: deliveryColumns, then more. believed is false if its MAC does not
-// fit: it counts for nothing.
+// scanDelivery scans the current row: deliveryColumns, then more. believed is false if its MAC does not fit: then it
+// must not be used.
 func (k keyring) scanDelivery(
 	rows result, before []any, d *approval.Delivery, after ...any,
 ) (believed bool, err error) {
@@ -158,7 +158,7 @@ func (r *rowKey) delivery(d approval.Delivery) *maker {
 const approvalColumns = `a.key, a.version, a.owner, a.id, a.status, a.agent_id, a.session_key, a.tool_name,
  a.fingerprint, a.created_ms, a.expires_ms, a.resolved_ms, a.body, a.mac`
 
-// approvalDest is where approvalColumns go; then see readBody.
+// approvalDest gives the destinations of approvalColumns for a scan; then see readBody.
 func approvalDest(a *approval.Approval, body, mac *text) []any {
 	return []any{
 		(*text)(&a.Key), (*number)(&a.Version), (*text)(&a.Owner), (*text)(&a.ID), (*text)(&a.Status),

@@ -18,7 +18,7 @@ type keyring struct {
 	seed  [keySize]byte // what signing keys are derived from
 	macs  []byte        // what the MACs of rows are made with
 	store string        // the store's own id; empty: not known
-	rows  *rowKey       // makes and checks them; nil: it is not known of which store, and none is checked
+	rows  *rowKey       // makes and checks MACs; nil: the store's id is not known, and no row is checked
 }
 
 func newKeyring(key []byte) (keyring, error) {

@@ -42,8 +42,8 @@ func (s *Store) SignInStores() signin.Stores {
 }
 
 // AddLink keeps a login link, appends its event to the log and marks the platform
-// update handled (if not nil), in one transaction. One that was handled before is
-// approval.ErrHandled, and nothing is written.
+// update handled (if not nil), in one transaction. If the update was handled before, it
+// writes no row and returns approval.ErrHandled.
 func (s *Store) AddLink(ctx context.Context, l signin.LoginLink, e approval.Event, handled *approval.InboundRef) error {
 	return s.do(ctx, func(t *tx) error {
 		if err := t.firstTime(handled); err != nil {
@@ -84,9 +84,9 @@ func (s *Store) Link(ctx context.Context, hash string) (l signin.LoginLink, err 
 }
 
 // SignIn commits a session with what it uses up, its event and its notices, in one
-// transaction. CodeNotFound when its link is not there (any more), CodeAlreadyUsed when
-// what it uses up was used before: nothing is written then. Of several at once that use
-// the same, in whatever instances, one wins.
+// transaction. It returns CodeNotFound if its link is not there (any more), and
+// CodeAlreadyUsed if what it uses up was used before; then it writes no row. If several
+// calls use the same at once, in any instances, one wins.
 func (s *Store) SignIn(ctx context.Context, in signin.SignedIn) error {
 	return s.doOn(ctx, locks{names: []int64{hash("signin", in.Link, in.Once)}}, func(t *tx) error {
 		if err := t.useUp(in); err != nil {
@@ -193,9 +193,9 @@ func (s *Store) TouchSession(ctx context.Context, id string, usedMs int64) error
 
 // EndSessions ends the sessions that the filter selects, appends what event makes of
 // each to the log and marks the platform update handled (if not nil), in one
-// transaction. It gives what it ended: of several who end the same at once, one does.
-// Where there was nothing to end, nothing is written. The push subscriptions made in them
-// end too, or go over to f.Next; see signin.SessionStore.
+// transaction. It gives what it ended: if several calls end the same at once, one does.
+// If no session or link was left to end, it writes no row. The push subscriptions made in
+// them end too, or go over to f.Next; see signin.SessionStore.
 func (s *Store) EndSessions(
 	ctx context.Context, f signin.SessionFilter, handled *approval.InboundRef, event func(signin.Session) approval.Event,
 	unsubscribed func(signin.PushSubscription) approval.Event,

@@ -15,8 +15,8 @@ const (
 	selectSilences = `SELECT channel, chat, since_ms, tried_ms FROM silences`
 )
 
-// hear writes down what a try has heard in a chat, where that is news. Only cards
-// ask people, so nobody wants to know it of calls back and notifications.
+// hear writes down whether a chat answered a try, if that has changed. Only cards ask
+// people, so calls back and notifications are left out.
 func (s *Store) hear(t *tx, place approval.Target, what approval.SendOutcome) (err error) {
 	chat := place.Normal().Chat()
 	if what == approval.NotSent || chat.Channel == approval.CallbackChannel || chat.Channel == core.PushChannel {

@@ -49,7 +49,8 @@ func (p *pool) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
 	return st, nil
 }
 
-// queryLong runs a read that may take seconds, which SQLite gives up if ctx ends: a desk that stops waits for none.
+// queryLong runs a read that may take seconds, which SQLite gives up if ctx ends: a desk that stops does not wait for
+// it.
 func (p *pool) queryLong(ctx context.Context, text string, args ...any) (result, error) {
 	if p.many {
 		return p.query(ctx, text, args...)
@@ -161,7 +162,7 @@ func atLeast(version string, oldest [3]int) bool {
 	return true
 }
 
-// ask reads on one of the pool's connections, and on another where that was lost.
+// ask reads on one of the pool's connections, and on another if that was lost.
 func (p *pool) ask(ctx context.Context, text string, args []any) (a *answer, err error) {
 	if err := storableArgs(args); err != nil {
 		return nil, err

@@ -5,10 +5,10 @@ import "context"
 // Stats is how much waits, for metrics.
 type Stats struct {
 	Pending     int   // approvals
-	OldestDueMs int64 // when the message was due that has waited longest; 0: none is due
+	OldestDueMs int64 // when the message was due that has waited longest; 0: no message is due
 	FailedCalls int   // calls back to owners that were given up
 	LogHead     int64 // number of the log's newest entry
-	LastCheckMs int64 // time of the newest signed checkpoint; 0: none yet
+	LastCheckMs int64 // time of the newest signed checkpoint; 0: not yet signed
 }
 
 const (

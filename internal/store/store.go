@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Options says where a store is.
+// Options are what [Open] needs to find and open a store.
 type Options struct {
 	// URL is sqlite:<path>, or postgres://user:password@host:port/database with
 	// the parameters that libpq knows, or sqlite::memory: for a store that lives
@@ -27,8 +27,8 @@ type Options struct {
 	// Wait is how long a PostgreSQL is waited for that is starting, recovers, or takes
 	// no connections yet. 0: not at all.
 	Wait time.Duration
-	// Build names what the program judges by, whatever it is configured to:
-	// see [Store.Agree].
+	// Build identifies how the program judges, apart from its configuration: see
+	// [Store.Agree].
 	Build string
 	// Log gets what no caller can be told. Nil discards it.
 	Log *slog.Logger
@@ -49,10 +49,10 @@ func (s Saying) say(what string, part, of int64) {
 // dispatcher drains and the inbox that the bots fill. Safe for concurrent use.
 //
 // Writes are carried out by [Store.Run] and wait until it runs. A write that
-// returns nil is on disk; one that returns an error has written nothing, unless
-// the error says that its fate is unknown: the caller's context ended between
-// the change being made and its commit. The functions given to Create and
-// Update never run after the call has returned.
+// returns nil is on disk; one that returns an error has not written, unless the error
+// says that its fate is unknown: the caller's context ended between the change being made
+// and its commit. The functions given to Create and Update never run after the call has
+// returned.
 //
 // Reads check their context when they begin and are then too short to interrupt.
 type Store struct {
@@ -86,13 +86,13 @@ type Store struct {
 	once    sync.Once
 	put     bool         // it was put back from a backup, see [Store.PutBack]
 	damage  *Damage      // of the write-ahead log that was found
-	broken  atomic.Bool  // something could not be written, and nothing has been since
+	broken  atomic.Bool  // the last write failed
 	wroteMs atomic.Int64 // when something was written last
 }
 
 // Close ends the store: [Store.Run] finishes what is queued, later writes are
-// refused, and the lock is given up. Call it last, when nothing reads any more.
-// A second call does nothing.
+// refused, and the lock is given up. Call it last, after the last read. A second call has
+// no effect.
 func (s *Store) Close() error {
 	var errs []error
 	s.once.Do(func() {
@@ -140,9 +140,9 @@ func (s *Store) do(ctx context.Context, do func(*tx) error) error {
 	return s.doOn(ctx, locks{}, do)
 }
 
-// doOn is do, with what the write counts on. Where the database can be lost, a
-// write that nothing has begun within two seconds is taken back: CodeUnavailable. So
-// is one that comes while the database is known not to answer, at once.
+// doOn is do, with what the write counts on. If the database can be lost, a write that
+// has not begun within two seconds is taken back: CodeUnavailable. A write that comes
+// while the database is known not to answer is refused at once, with the same code.
 func (s *Store) doOn(ctx context.Context, on locks, do func(*tx) error) error {
 	if s.health.silent(silentAfter) {
 		return unwritten(errSilent)
@@ -150,7 +150,7 @@ func (s *Store) doOn(ctx context.Context, on locks, do func(*tx) error) error {
 	return s.queue(ctx, &job{do: do, on: on})
 }
 
-// queue is doOn, whatever is known of the database.
+// queue is doOn, even if the database is known not to answer.
 func (s *Store) queue(ctx context.Context, j *job) error {
 	if s.dialect.many { // SQLite's database cannot be lost
 		var cancel context.CancelFunc
@@ -183,8 +183,8 @@ func (s *Store) wait(ctx context.Context, j *job, queued func()) error {
 		if j.taken.CompareAndSwap(false, true) {
 			return context.Cause(ctx)
 		}
-		// It has begun: whoever asked must learn how it ended, because what
-		// follows from a commit (waking the dispatcher) is theirs to do.
+		// It has begun: the caller must learn how it ended, because what follows from a
+		// commit (waking the dispatcher) is the caller's to do.
 		select {
 		case o := <-j.done:
 			return o.result()
@@ -199,7 +199,7 @@ func (s *Store) wait(ctx context.Context, j *job, queued func()) error {
 	}
 }
 
-// result gives the error, or goes on panicking where the function came from.
+// result gives the error, or panics again in the caller's goroutine.
 func (o outcome) result() error {
 	if o.panicked != nil {
 		panic(o.panicked)

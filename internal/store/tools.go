@@ -12,8 +12,8 @@ const (
  ON CONFLICT (owner, server, tool) DO UPDATE SET hash = excluded.hash WHERE tools.hash <> excluded.hash`
 )
 
-// SeenTool gives the hash of what was said of a server's tool when a call of it was
-// last handed out to that owner; empty: none was.
+// SeenTool gives the hash of what was said of a server's tool when a call of it was last
+// handed out to that owner; empty: never.
 func (s *Store) SeenTool(ctx context.Context, owner, server, tool string) (string, error) {
 	rows, err := s.read.query(ctx, selectTool, owner, server, tool)
 	if err != nil {

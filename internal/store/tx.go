@@ -15,7 +15,7 @@ type job struct {
 	do    func(*tx) error
 	on    locks
 	calm  func() bool  // whether it may wait a moment for company; nil: no
-	taken atomic.Bool  // by whoever comes first: the loop to run it, or its caller to leave
+	taken atomic.Bool  // by the first of two: the loop, to run it, or its caller, to leave
 	done  chan outcome // holds one
 }
 
@@ -58,14 +58,14 @@ type batch struct {
 	absences   int64          // their revision, likewise; 0: not read
 	counted    map[string]int // an owner's pending approvals when the batch began
 	done       effects        // of the jobs that succeeded
-	moved      *logHead       // where the log's head is once this is committed; nil: where it was
+	moved      *logHead       // the log's head once this is committed; nil: unchanged
 }
 
 // effects is what jobs leave to be done for the whole batch.
 type effects struct {
 	events  []approval.Event     // to append to the log, in order
 	written []*approval.Approval // approvals, without deliveries, in order; with SQLite only
-	stirred []waiting            // deliveries, as they stand now
+	stirred []waiting            // deliveries, in their new state
 	heard   []heard              // of chats, in order
 	inbound bool                 // there are new platform updates
 	moved   bool                 // a chat lives elsewhere now
@@ -90,7 +90,7 @@ func (e *effects) grow(owner string, n int) {
 	e.pending[owner] += n
 }
 
-// tx is the transaction as one job sees it: nothing of it stays if the job fails.
+// tx is the transaction as one job sees it: all of it is undone if the job fails.
 type tx struct {
 	*batch
 	own     effects // of this job
@@ -153,10 +153,10 @@ func (t *tx) putOne(text string, args ...any) error {
 	return t.batch.putNumber(1, text, args...)
 }
 
-// undo takes back all that the job did. Without a savepoint to go back to it
-// gives errCareful, unless there is nothing to take back: the job has written
-// nothing, and the database has not failed either (after some failures SQLite
-// has ended the transaction, and what followed would be on its own).
+// undo takes back all that the job did. Without a savepoint to go back to it gives
+// errCareful, unless there is no change to take back: the job has not written, and the
+// database has not failed either (after some failures SQLite has ended the transaction,
+// and what followed would be on its own).
 func (t *tx) undo() error {
 	t.own, t.policy, t.absences, t.update = effects{}, nil, 0, ""
 	if !t.careful {
@@ -166,11 +166,11 @@ func (t *tx) undo() error {
 		return nil
 	}
 	t.wrote = false
-	return t.savepoint("ROLLBACK TO SAVEPOINT job") // and it stands for another try
+	return t.savepoint("ROLLBACK TO SAVEPOINT job") // the savepoint is kept for another try
 }
 
-// waiting is a delivery as it stands, with its place among others. Without an id
-// it stands for anything in its chat, and without a chat for anything anywhere.
+// waiting is a delivery in its present state, with its place among others. Without an id
+// it means any delivery of its chat, and without a chat any delivery at all.
 type waiting struct {
 	approval.Delivery
 	turn, since int64
@@ -181,7 +181,7 @@ func (w waiting) before(o waiting) int {
 	return cmp.Or(cmp.Compare(w.turn, o.turn), cmp.Compare(w.since, o.since), cmp.Compare(w.ID, o.ID))
 }
 
-// done reports whether it wants nothing more.
+// done reports whether the delivery needs no more work.
 func (w waiting) done() bool { return w.ID != "" && w.DueMs == 0 }
 
 // anything in a chat may have changed.

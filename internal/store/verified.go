@@ -16,7 +16,7 @@ const (
 )
 
 // Verified gives the newest checkpoint's record up to which a check found the whole log good, and the hash that it had;
-// 0 if there is none, or if something else than the desk wrote that down.
+// 0 if there was no such check, or if another writer than the desk wrote that down.
 func (s *Store) Verified(ctx context.Context) (seq int64, hash string, err error) {
 	value, err := readOne(ctx, s.read, readMeta, verifiedName)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Store) NoteVerified(ctx context.Context, seq int64) error {
 
 // Checked is the last check of the whole log and of the rows.
 type Checked struct {
-	AtMs    int64  // when it ended; 0: there was none
+	AtMs    int64  // when it ended; 0: there was no check
 	Problem string // what it found; empty: all was as the desk wrote it
 }
 
@@ -72,8 +72,8 @@ func (c Checked) Diagnostic(now time.Time) core.Diagnostic {
 	return core.OK(what, "the whole log and the rows are as the desk wrote them, by the check of "+when)
 }
 
-// LastChecked gives the last check of the whole log; the zero one if there was none, or if something else than the desk
-// wrote that down, or it is of another store or key.
+// LastChecked gives the last check of the whole log; the zero value if there was no check, or if something else than
+// the desk wrote that down, or it is of another store or key.
 func (s *Store) LastChecked(ctx context.Context) (c Checked, err error) {
 	value, err := readOne(ctx, s.read, readMeta, checkedName)
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 )
 
 // Damage says what of a write-ahead log SQLite drops without a word: it reads up to the
-// first frame whose checksum does not fit, and takes what follows for nothing.
+// first frame whose checksum does not fit, and ignores what follows.
 type Damage struct {
 	Frame   int // the first that is not as it was written, from 1; 0: the header is not
 	Frames  int // that belong to the log from there on
 	Commits int // that end in them
-	// LastOnly reports whether that is the last commit alone: then it may be one that a
-	// power cut came between, and that nobody was told of.
+	// LastOnly reports whether that is the last commit alone: then a power cut may have
+	// interrupted it, before any caller was told of it.
 	LastOnly bool
 }
 
@@ -38,8 +38,9 @@ func (d Damage) String() string {
 	return text
 }
 
-// Damaged looks through the write-ahead log of a SQLite store that nobody has open. Nil:
-// nothing is lost, or it is open, or there is no such log. It changes nothing.
+// Damaged looks through the write-ahead log of a SQLite store that no process has open.
+// Nil: the log is whole, or the store is open, or there is no such log. It does not
+// change the files.
 func Damaged(url string) (*Damage, error) {
 	path, ok := strings.CutPrefix(url, "sqlite:")
 	if !ok || path == memory {
@@ -65,8 +66,8 @@ func Damaged(url string) (*Damage, error) {
 }
 
 // lookersTime is how long others who look through a damaged log may hold its lock, at
-// most. Whoever took them for a desk would open the store, and the log with what it has
-// lost would be gone without a word.
+// most. A program that took them for a desk would open the store, and the log with what
+// it has lost would be gone without a word.
 const lookersTime = time.Second
 
 // The write-ahead log (SQLite, "WAL-mode File Format"). Its numbers are big-endian; those

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// queued is a statement whose answer nobody waits for.
+// queued is a statement whose answer no job waits for.
 type queued struct {
 	text string
 	args []any
@@ -22,8 +22,8 @@ type queued struct {
 }
 
 // writer is the one connection that writes, with its prepared statements. Only
-// the goroutine of [Store.Run] uses it. Nothing on it has a context that ends: a
-// write that is cut short could take the connection with it.
+// the goroutine of [Store.Run] uses it. Its statements have no context that ends: a write
+// that is cut short could take the connection with it.
 type writer struct {
 	db      *sql.DB
 	build   string // of this program
@@ -36,7 +36,7 @@ type writer struct {
 	ran     atomic.Int64 // statements, of SQLite
 	met     bool         // something has been answered since the transaction began
 
-	// Where there are ways to a server: see prefetch.go.
+	// For engines behind a network: see prefetch.go.
 	queue []queued           // to be sent with the next statement
 	kept  map[string]*answer // to what will be asked; nil: not yet known
 }
@@ -51,7 +51,7 @@ func (w *writer) open() (err error) {
 	}
 	w.met = false
 	if err = w.later(w.dialect.begin, anyNumber); err != nil {
-		w.release(!w.share) // whatever state it is in: the next transaction has another
+		w.release(!w.share) // in any state: the next transaction gets another
 	}
 	return err
 }
@@ -258,9 +258,9 @@ func keptAs(text string, args []any) string {
 	return string(name)
 }
 
-// settle makes sure that nothing but the commit is left to be said: COMMIT may go
-// along with other statements only if whatever happens to those fails it too, and if
-// the connection is known to live.
+// settle makes sure that only the commit is left to be sent. COMMIT may be sent along
+// with other statements only if their failure makes it fail too, and if the connection is
+// known to live.
 func (w *writer) settle() error {
 	if !w.dialect.many {
 		return nil
