@@ -97,8 +97,8 @@ func (a *Auditor) busy() int {
 	return 0
 }
 
-// VerifyNew checks what came after the checkpoint up to which the last check found all good, and the whole log if there
-// was none.
+// VerifyNew checks what came after the checkpoint up to which the last check found all good; if there was no such
+// check, it checks the whole log.
 func (a *Auditor) VerifyNew(ctx context.Context) (api.AuditReport, error) {
 	seq, hash, err := a.Store.Verified(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ func (a *Auditor) VerifyNew(ctx context.Context) (api.AuditReport, error) {
 	return out, err
 }
 
-// Checking says how far a check of the log is: at a record, of so many; false: there is none.
+// Checking says how far a check of the log is: at record seq of head; false: no check is under way.
 func (a *Auditor) Checking() (seq, head int64, is bool) {
 	if at := a.checking.Load(); at != nil {
 		return at[0], at[1], true
@@ -178,7 +178,7 @@ func (a *Auditor) RecordLoss(ctx context.Context) error {
 
 // Run signs the log's head whenever a checkpoint is due and forgets what is older
 // than the retention, until ctx ends; of several instances, one does. It looks every
-// a.look, and not at once: whoever restarts in a loop signs no more for that.
+// a.look, and not at once: so a desk that restarts in a loop does not sign more often.
 func (a *Auditor) Run(ctx context.Context) error {
 	return a.Store.Hold(ctx, "audit", func(ctx context.Context, _ int64) error {
 		for cutAt := time.Now(); ; {
@@ -200,9 +200,9 @@ func (a *Auditor) Run(ctx context.Context) error {
 	})
 }
 
-// Cut forgets the records up to the newest checkpoint that is older than keep (0:
-// none is). A log that is not whole up to there is left as it is: what is wrong
-// with it is evidence.
+// Cut forgets the records up to the newest checkpoint that is older than keep (0: keep
+// all). A log that is not whole up to there is left as it is: what is wrong with it is
+// evidence.
 func (a *Auditor) Cut(ctx context.Context, now time.Time, keep time.Duration) error {
 	s := a.Store
 	if keep > 0 {
@@ -234,7 +234,7 @@ func (a *Auditor) Cut(ctx context.Context, now time.Time, keep time.Duration) er
 }
 
 // oldEnough finds the newest checkpoint of that time or before among the log's
-// oldest records; at is the record that keeps it, 0: there is none.
+// oldest records; at is the record that keeps it, 0: there is no such checkpoint.
 func (a *Auditor) oldEnough(ctx context.Context, first, untilMs int64) (at int64, c proof.Checkpoint, err error) {
 	head, _, err := a.Store.Head(ctx)
 	if err != nil {
@@ -279,7 +279,8 @@ func (a *Auditor) Checkpoint(ctx context.Context) error {
 	return err
 }
 
-// last finds the newest checkpoint in the log; the zero one: there is none yet.
+// last finds the newest checkpoint in the log; the zero value: the log has no checkpoint
+// yet.
 func (a *Auditor) last(ctx context.Context, head int64) (last proof.Checkpoint, err error) {
 	err = a.Store.Checkpoints(ctx, head, func(e approval.Event) (more bool) {
 		c, _, err := proof.CheckpointOf(approval.Entry{Event: e})

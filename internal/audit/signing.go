@@ -18,8 +18,8 @@ type Signing struct {
 	Verifiers   []string            // of checkpoints, the present one first
 	Public      []ed25519.PublicKey // of receipts, the present one first
 	TLS         proof.Signer
-	// Successions lead from keys before to the present ones, oldest first. None leads to or from a key that
-	// others may have.
+	// Successions lead from keys before to the present ones, oldest first. A key that others may have is in no
+	// succession.
 	Successions []string
 }
 

@@ -24,7 +24,8 @@ type Log interface {
 	First(context.Context) (seq int64, prevHash string, err error)
 	Entries(ctx context.Context, from, to int64) iter.Seq2[approval.Entry, error]
 	// Unlogged gives the key of an approval that was asked for after that time, and of
-	// which the log has no record from that number on; empty if there is none.
+	// which the log has no record from that number on; empty if there is no such
+	// approval.
 	Unlogged(ctx context.Context, afterMs, from int64) (key string, err error)
 	// CheckRows calls found for every row of the store that is not as the desk wrote it, of
 	// approvals those that were asked for after that time. marked: their MACs were checked.
@@ -153,8 +154,9 @@ func checkRows(ctx context.Context, s Log, after int64) error {
 	return err
 }
 
-// behindHead finds a record that stands behind the log's head. The head moves together
-// with the records, so one that was read before the head is not behind it.
+// behindHead finds a record whose number is above that of the log's head. The head moves
+// together with the records, so a record that was read before the head is never behind
+// it.
 func behindHead(ctx context.Context, s Log, head int64) error {
 	for e, err := range s.Entries(ctx, head+1, math.MaxInt64) {
 		if err != nil {
@@ -174,8 +176,8 @@ func behindHead(ctx context.Context, s Log, head int64) error {
 // instance has a clock of its own.
 const cutSlack = time.Hour
 
-// begins is the time after which the records from that number on are of approvals: what retention has cut off, or
-// what was checked before, says nothing of those of its time.
+// begins gives the time after which an approval must have a record from that number on. Records of older approvals
+// may be among those that retention has cut off, or that were checked before.
 func begins(ctx context.Context, s Log, first int64) (afterMs int64, err error) {
 	if first > 1 {
 		afterMs = math.MaxInt64 // there is no record

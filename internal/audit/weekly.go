@@ -16,11 +16,11 @@ import (
 const (
 	// checkEvery is how old the last check of the whole log becomes before the desk checks it by itself.
 	checkEvery = 7 * 24 * time.Hour
-	// checkLook is how often is looked whether that is due. Not at once: a start is no time for it, and whoever restarts in
-	// a loop would do nothing else.
+	// checkLook is how often the desk looks whether a check is due. It does not look at once: a start has other work,
+	// and a desk that restarts in a loop would only check.
 	checkLook = time.Hour
-	// restShare is how much longer than its work each page of the desk's own check rests, so that nobody who asks
-	// meanwhile waits for it.
+	// restShare is how much longer than its work each page of the desk's own check rests, so that askers do not wait
+	// for the check.
 	restShare = 4
 	// restPage is how many records are between two rests.
 	restPage = 250
@@ -28,8 +28,8 @@ const (
 	maxSaid = 300
 )
 
-// RunChecks checks the whole log and the rows whenever nothing has for a week, until ctx ends; of several instances, one
-// does.
+// RunChecks checks the whole log and the rows whenever the last check is a week old, until ctx ends; of several
+// instances, one does.
 func (a *Auditor) RunChecks(ctx context.Context) error {
 	return a.Store.Hold(ctx, "audit check", func(ctx context.Context, _ int64) error {
 		for {
