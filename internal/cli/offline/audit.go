@@ -31,7 +31,7 @@ func newAuditCommand(a *app.App) *cobra.Command {
 type auditFilter struct {
 	tool, agent, owner, kind string
 	sinceMs                  int64
-	limit                    int // 0: none
+	limit                    int // 0: no limit
 }
 
 // shownRecords is how many records fit before a person's eyes.
@@ -154,7 +154,7 @@ func auditWanted(ctx context.Context, c *api.Client, f auditFilter) iter.Seq2[ap
 	}
 }
 
-// auditLog pages through the desk's log from where o begins.
+// auditLog pages through the desk's log, from the record with which o begins.
 func auditLog(ctx context.Context, c *api.Client, o api.AuditOptions) iter.Seq2[api.AuditRecord, error] {
 	return func(yield func(api.AuditRecord, error) bool) {
 		for {
@@ -181,8 +181,7 @@ func entryOf(r api.AuditRecord) approval.Entry {
 		Owner: r.Owner, Data: r.Data}, Hash: r.Hash, PrevHash: r.PrevHash}
 }
 
-// auditPage gets one page, and waits where the desk says that it was asked too
-// often.
+// auditPage gets one page, and waits if the desk says that it was asked too often.
 func auditPage(ctx context.Context, c *api.Client, o api.AuditOptions) (api.AuditPage, error) {
 	for {
 		page, err := c.Audit(ctx, o)

@@ -26,7 +26,7 @@ import (
 // maxNote bounds what is read of a file that holds a checkpoint or a receipt.
 const maxNote = 1 << 20
 
-// checking is what a log is checked against, and where it is.
+// checking names the log to check, and what it is checked against.
 type checking struct {
 	file, store, keyFile, expect string
 	keys                         []string
@@ -248,10 +248,10 @@ func (d deskLog) Entries(ctx context.Context, from, to int64) iter.Seq2[approval
 	}
 }
 
-// Unlogged finds nothing: which approvals there are only the desk knows.
+// Unlogged always gives an empty key: only the desk knows which approvals there are.
 func (d deskLog) Unlogged(context.Context, int64, int64) (key string, err error) { return "", nil }
 
-// CheckRows finds nothing: what rows there are only the desk knows.
+// CheckRows never finds a difference: only the desk knows which rows there are.
 func (d deskLog) CheckRows(context.Context, int64, func(string)) (marked bool, err error) {
 	return false, nil
 }

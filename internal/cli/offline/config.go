@@ -41,8 +41,8 @@ func newConfigCommand(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// unitSets are variables that systemd sets for the packages' unit alone, and what they are there. The
-// credentials are where it takes them from.
+// unitSets are variables that systemd sets for the packages' unit alone, with the values that it sets. For the
+// credentials it is the directory from which systemd reads them.
 var unitSets = sync.OnceValue(func() map[string]string {
 	return map[string]string{
 		"RUNTIME_DIRECTORY": "/run/approvalbot", "STATE_DIRECTORY": "/var/lib/approvalbot",

@@ -94,7 +94,8 @@ func printBeyondClass(a *app.App, cfg config.Config, people []string) {
 	}
 }
 
-// webLine says where the desk's pages are, and how people come in beside their chats.
+// webLine says at which address the desk's pages are, and how people can sign in other
+// than by a chat.
 func webLine(s config.Server) string {
 	at := s.WebURL()
 	switch {
@@ -106,8 +107,8 @@ func webLine(s config.Server) string {
 	return at
 }
 
-// printSection prints lines of a name and a text below a title, or nothing where
-// there are none.
+// printSection prints lines of a name and a text below a title; without lines it does not
+// print the title either.
 func printSection(a *app.App, title string, lines []namedLine) {
 	if len(lines) == 0 {
 		return
@@ -124,8 +125,8 @@ func printSection(a *app.App, title string, lines []namedLine) {
 	}
 }
 
-// printLine prints a text after a head, broken between words and indented where
-// it is too wide.
+// printLine prints a text after a head. If it is too wide, it is broken between words and
+// indented.
 func printLine(a *app.App, head, text string) {
 	indent := strings.Repeat(" ", utf8.RuneCountInString(head))
 	line, used := head, 0
@@ -143,7 +144,7 @@ func printLine(a *app.App, head, text string) {
 	fmt.Fprintln(a.Stdout, strings.TrimRight(line, " "))
 }
 
-// cardsGo says where cards go first.
+// cardsGo says to which chats cards are sent first.
 func cardsGo(r config.Routing) string {
 	chats := cmp.Or(chatNames(r.Targets), "no chat")
 	switch r.Mode {

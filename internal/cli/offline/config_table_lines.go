@@ -152,7 +152,8 @@ func projectCodeLine(p config.Policy) string {
 	return "tests and builds of the workspace run unasked, whatever code they run (projectCode: allow)"
 }
 
-// confineLine says what may run confined, and by whose word; empty: nothing does.
+// confineLine says which calls may run confined, and which tokens may ask for that;
+// empty: no call runs confined.
 func confineLine(c config.Config) string {
 	on := func(mode string) bool { return mode == "unsure" || mode == "always" }
 	mode := c.ApprovalTools().Confine.Mode
@@ -234,7 +235,7 @@ func absences(c config.Config) []people.Absence {
 	return all.All
 }
 
-// undecidedLines says who hears of a request that nobody decides, and when.
+// undecidedLines says who hears of a request that stays undecided, and when.
 func undecidedLines(c config.Config) ([]namedLine, error) {
 	now := time.Now()
 	lines, err := effective.Timelines(c, effective.DutyFromFiles(c, now), now, absences(c)...)

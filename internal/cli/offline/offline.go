@@ -18,8 +18,8 @@ import (
 	"approvalbot/internal/store"
 )
 
-// Client reads the store of the desk's configuration itself, where no desk runs; closes
-// ends that.
+// Client is a client that reads the store of the desk's configuration itself, so that no
+// desk need run; closes closes the store.
 func Client(ctx context.Context, a *app.App) (c *api.Client, closes func(), err error) {
 	cfg, _, err := effective.Load(a.Config, a.Environ, nil)
 	if err != nil {
@@ -38,7 +38,8 @@ func Client(ctx context.Context, a *app.App) (c *api.Client, closes func(), err 
 }
 
 // readOnlyDesk is the API over a store that was opened to be read, with a token
-// that lives as long as this process. Nothing listens, and nothing runs.
+// that lives as long as this process. It does not listen on the network, and starts no
+// goroutine.
 func readOnlyDesk(cfg config.Config, s *store.Store, version string) (h http.Handler, secret string, err error) {
 	rules, err := effective.Rules(cfg, effective.Table(cfg))
 	if err != nil {

@@ -107,7 +107,7 @@ func verifyReceipt(ctx context.Context, a *app.App, receipt string, v receiptChe
 	return nil
 }
 
-// noted is what a call's file says of people's notes; nil: nothing.
+// noted is what a call's file says of people's notes; nil: it does not mention notes.
 type noted struct {
 	Notes *[]approval.Note `json:"notes"`
 }

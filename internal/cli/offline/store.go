@@ -54,8 +54,8 @@ func runBackup(ctx context.Context, a *app.App, file string) error {
 	return nil
 }
 
-// storeOptions says where the configured store is; otherwise says what to do where
-// it is a server's.
+// storeOptions gives the options of the configured store. If the store is on a server,
+// its error is otherwise, which says what to do instead; empty: any store will do.
 func storeOptions(a *app.App, otherwise string) (store.Options, error) {
 	cfg, _, err := effective.Load(a.Config, a.Environ, nil)
 	if err == nil && strings.HasPrefix(cfg.Store.URL, "postgres") && otherwise != "" {

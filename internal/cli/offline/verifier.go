@@ -28,8 +28,7 @@ func newVerifierCommand(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// testVerifier fails where a webhook gave no valid answer: then failMode would
-// decide.
+// testVerifier fails if a webhook gave no valid answer: then failMode would decide.
 func testVerifier(ctx context.Context, a *app.App) error {
 	cfg, _, err := effective.Load(a.Config, a.Environ, nil)
 	if err != nil {
