@@ -87,8 +87,9 @@ func examine(ctx context.Context, a *app.App, offline bool) error {
 	return report(a, found)
 }
 
-// checkedConfig loads the configuration and says how it is; it is nil where there
-// is nothing to go on with. The error says that there is no file to look at.
+// checkedConfig loads the configuration and says what is wrong with it. The configuration
+// is nil if the further checks cannot use it. The error says that there is no file to
+// look at.
 func checkedConfig(a *app.App) (*config.Config, []core.Diagnostic, error) {
 	cfg, warnings, err := effective.Load(a.Config, a.Environ, nil)
 	var mistakes config.Mistakes

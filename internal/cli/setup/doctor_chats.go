@@ -114,7 +114,8 @@ func (p namedPlace) essential() bool { return p.as == "target" || p.as == "sessi
 
 // weigh puts names to what was found and lowers what does not stop approvals: a
 // chat that is broken is a failure only as long as no other one brings cards to
-// people and their taps back. The verifier's is one always: nobody else fills its need.
+// people and their taps back. A broken chat of the verifier is always a failure: no other
+// chat can replace it.
 func weigh(found []core.Diagnostic, cfg config.Config) []core.Diagnostic {
 	places := placesOf(cfg)
 	broken := map[string]bool{}

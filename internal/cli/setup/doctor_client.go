@@ -14,8 +14,8 @@ import (
 	"approvalbot/internal/config/local"
 )
 
-// clientFindings says where a token that decides is at hand for whoever asks here:
-// an agent that runs approvalbot as this user would approve for itself.
+// clientFindings names the tokens that may decide and that this user can read: an agent
+// that runs approvalbot as this user could approve its own calls.
 func clientFindings(a *app.App, cfg config.Config) []core.Diagnostic {
 	var found []core.Diagnostic
 	const apart = "give askers a token with approvals.request alone;" +

@@ -56,7 +56,7 @@ func installations(a *app.App, name string) []install.Options {
 }
 
 // installationFindings says of one installation whether it is in force, and of its desk
-// whether it answers. fit is false if there is nothing that a client could be tried with.
+// whether it answers. fit is false if a client cannot be tried with it.
 func installationFindings(
 	ctx context.Context, a *app.App, o install.Options, cfg *config.Config, offline bool,
 ) (found []core.Diagnostic, fit bool) {

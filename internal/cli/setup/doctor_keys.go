@@ -69,7 +69,7 @@ func deskKeyFindings(
 	return found, known
 }
 
-// socketFindings says why a client file's socket is not used; nothing: it is.
+// socketFindings says why a client file's socket is not used; empty: it is used.
 func socketFindings(ctx context.Context, what string, file config.ClientFile, path string) []core.Diagnostic {
 	conn, err := reach.DialSocket(ctx, file.Socket)
 	if err == nil {
@@ -84,7 +84,7 @@ func socketFindings(ctx context.Context, what string, file config.ClientFile, pa
 }
 
 // answerFinding says whether what answers at one place has the file's keys, or keys that
-// followed them. That nothing answers is said elsewhere.
+// followed them. Another check says if there is no answer.
 func answerFinding(
 	ctx context.Context, what, place string, file config.ClientFile, path, renew string,
 ) (found []core.Diagnostic, known bool) {

@@ -59,7 +59,7 @@ func doctorLive(ctx context.Context, a *app.App, name string) error {
 	if tried == nil {
 		return report(a, found)
 	}
-	program, err := ownProgram() // a plugin of 0.1.0 names none
+	program, err := ownProgram() // a plugin of 0.1.0 does not name its program
 	if err != nil {
 		return err
 	}
@@ -76,8 +76,8 @@ func doctorLive(ctx context.Context, a *app.App, name string) error {
 	return cmp.Or(err, failed)
 }
 
-// checkInstalled looks at a runtime's installations and picks the one that can be tried; nil:
-// the findings say why none can.
+// checkInstalled looks at a runtime's installations and picks the one that can be tried; nil: the
+// findings say why no installation can.
 func checkInstalled(ctx context.Context, a *app.App, installed []install.Options) (found []core.Diagnostic, tried *install.Options) {
 	cfg, _, err := effective.Load(a.Config, a.Environ, nil)
 	of := &cfg
@@ -116,7 +116,8 @@ func report(a *app.App, found []core.Diagnostic) error {
 	return nil
 }
 
-// TryLive lets the client ask a desk that allows, one that denies, and none.
+// TryLive lets the client ask a desk that allows, then one that denies, then one that is
+// down.
 func TryLive(ctx context.Context, a *app.App, l *live.Lab, r hook.Runtime, program string) ([]core.Diagnostic, error) {
 	desk, err := newLiveDesk(l.Dir(), program, a.Version)
 	if err != nil {
@@ -164,8 +165,8 @@ func allowFinding(r live.Result) core.Diagnostic {
 		"the client's own permissions may be in the way")
 }
 
-// denyFinding wants the desk's own words where the model reads: a client that ended, or
-// another hook that denied, proves nothing.
+// denyFinding wants the desk's own words in what the model reads: if the client ended
+// early, or another hook denied, the desk's deny is not proven.
 func denyFinding(r live.Result) core.Diagnostic {
 	switch {
 	case !r.Ran && !strings.Contains(strings.Join(r.Read, " "), "denied by policy"):

@@ -35,8 +35,9 @@ func certificateFindings(cfg config.Config) []core.Diagnostic {
 	return []core.Diagnostic{found}
 }
 
-// serverFindings says how the running desk is; offline there need be none. It is asked
-// for its state alone, without any token, so that its certificate need not be trusted.
+// serverFindings says in what state the running desk is; with offline, no desk need run.
+// It is asked for its state alone, without any token, so that its certificate need not be
+// trusted.
 func serverFindings(ctx context.Context, cfg config.Config, offline bool) []core.Diagnostic {
 	if offline {
 		return nil
@@ -138,8 +139,8 @@ func mayFailOpen(c config.Config, block string) bool {
 	return open
 }
 
-// classifierFindings asks the model about a harmless call. Without an opinion
-// people are asked, so that nothing stops.
+// classifierFindings asks the model about a harmless call. If the model has no opinion,
+// people are asked, so that the work goes on.
 func classifierFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	if !cfg.ApprovalTools().Classifier.Enabled {
 		return nil

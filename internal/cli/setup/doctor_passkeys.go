@@ -14,7 +14,8 @@ import (
 	"approvalbot/internal/store"
 )
 
-// passkeyFindings say whose passkeys are suspended and, where a yes must be signed, whose could be.
+// passkeyFindings says whose passkeys are suspended and, if a yes must be signed, who could sign
+// one.
 func passkeyFindings(ctx context.Context, cfg config.Config) (found []core.Diagnostic) {
 	signed := cfg.Approvals.Enabled() && len(effective.StepUp(cfg)) > 0
 	if !signed && !cfg.Server.WebOn() {

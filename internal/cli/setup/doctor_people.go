@@ -76,7 +76,7 @@ func dutyFindings(ctx context.Context, duty schedule.Duty, now time.Time) (found
 	return found
 }
 
-// askedFinding warns where nobody hears of a request of that class now.
+// askedFinding warns if no person would hear of a request of that class now.
 func askedFinding(c effective.ClassPolicy, asked []effective.Asked, now time.Time, zone *time.Location) core.Diagnostic {
 	var names []string
 	for _, a := range asked {

@@ -21,7 +21,8 @@ import (
 // as it is kept.
 const tightSpace = 256 << 20
 
-// storeFindings looks at the store's files from outside, which disturbs nobody.
+// storeFindings looks at the store's files from outside, which does not disturb a running
+// desk.
 func storeFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	if strings.HasPrefix(cfg.Store.URL, "postgres") {
 		return postgresFindings(ctx, cfg)
@@ -34,7 +35,7 @@ func storeFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	if !exists(path) || slices.ContainsFunc(found, func(f core.Diagnostic) bool { return f.Level == core.LevelFail }) {
 		return found
 	}
-	if lost, err := store.Damaged(cfg.Store.URL); err == nil && lost != nil { // who opens it would see nothing of that any more
+	if lost, err := store.Damaged(cfg.Store.URL); err == nil && lost != nil { // once the store is opened, this is gone
 		return append(found, core.Fail("store", lost.String(), "start the desk, which goes on with what is left, or restore a backup"))
 	}
 	return append(found, contentFindings(ctx, cfg)...)
@@ -59,8 +60,8 @@ func postgresFindings(ctx context.Context, cfg config.Config) []core.Diagnostic 
 	return append(key, core.OK("store", "PostgreSQL "+r.Version+" answers, and the key fits it"), r.Checked.Diagnostic(time.Now()))
 }
 
-// contentFindings opens the store to be read, beside whoever has it open, and says
-// whether it can be, whether the key is the one that it was sealed with, and what the last check of it found.
+// contentFindings opens the store to be read, even while a desk has it open, and says whether that works, whether the
+// key is the one that it was sealed with, and what the last check of it found.
 func contentFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	only := func(d core.Diagnostic) []core.Diagnostic { return []core.Diagnostic{d} }
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
@@ -116,7 +117,7 @@ func fileFindings(path string) []core.Diagnostic {
 	return append(found, core.OK("store", path+" is there"))
 }
 
-// spaceFindings says how much room is left where the store grows.
+// spaceFindings says how much room is left on the disk of the store.
 func spaceFindings(dir string) []core.Diagnostic {
 	free, err := store.FreeBytes(dir)
 	if err != nil {

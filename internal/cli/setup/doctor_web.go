@@ -43,7 +43,7 @@ func webFindings(ctx context.Context, cfg config.Config, offline bool) []core.Di
 }
 
 // localhostFindings says whether both addresses of localhost are the same desk's: a
-// browser takes either of them for the pages. Nothing is said of a desk that does not run.
+// browser takes either of them for the pages. If no desk runs, it gives no finding.
 func localhostFindings(ctx context.Context, at string) []core.Diagnostic {
 	u, err := url.Parse(at)
 	if err != nil {

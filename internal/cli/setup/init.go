@@ -28,7 +28,7 @@ type starter struct {
 	tokenEnv  string // of the bot: the variable, or the file
 	tokenFile string
 	who       string // an account's id; on a terminal a person's name
-	chat      string // where cards go; empty: to that account's own chat with the bot
+	chat      string // the chat for cards; empty: that account's own chat with the bot
 	secret    string // the bot's token, for a file of its own
 }
 
@@ -61,7 +61,8 @@ func newInitCommand(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// writeStarter asks what no flag says and writes the files, all of them or none.
+// writeStarter asks what no flag says and writes the files, all of them or, on an error,
+// not one.
 func writeStarter(a *app.App, cmd *cobra.Command, path string, s starter) error {
 	dir, err := besideConfig(path)
 	if err != nil {
@@ -92,7 +93,7 @@ func writeStarter(a *app.App, cmd *cobra.Command, path string, s starter) error 
 }
 
 // besideConfig gives the directory for the files that a configuration names: empty for
-// the working directory, where their names are enough.
+// the working directory, because then their names are enough.
 func besideConfig(path string) (dir string, err error) {
 	if dir = filepath.Dir(path); dir == "." {
 		return "", nil
@@ -145,8 +146,8 @@ func askStarter(a *app.App, cmd *cobra.Command, s *starter) error {
 	return err
 }
 
-// takeToken takes an answer to where the bot's token is. One that is the token itself
-// goes into a file.
+// takeToken takes the answer to the question for the place of the bot's token. An answer
+// that is the token itself is written to a file.
 func (s *starter) takeToken(answer string) {
 	switch {
 	case botToken.MatchString(answer):
@@ -158,7 +159,7 @@ func (s *starter) takeToken(answer string) {
 	}
 }
 
-// askPerson asks one question. usual counts where nothing is answered.
+// askPerson asks one question. An empty answer means usual.
 func askPerson(ctx context.Context, a *app.App, lines <-chan string, question, usual string) (string, error) {
 	if usual != "" {
 		question += " [" + usual + "]"
@@ -208,8 +209,8 @@ func (s *starter) secrets(dir string) ([]newFile, error) {
 	return files, err
 }
 
-// writeNew writes files for their owner alone, all of them or none. None is
-// overwritten.
+// writeNew writes files for their owner alone, all of them or, on an error, not one. It
+// never overwrites a file.
 func writeNew(files []newFile) error {
 	for i, f := range files {
 		w, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -274,7 +275,7 @@ people:
 		filepath.Join(dir, "approvalbot.key"), person, account, channels, targets), nil
 }
 
-// localChat is where cards go, and who decides.
+// localChat is the chat for cards, and the people who decide.
 func (s *starter) localChat() (local.Chat, error) {
 	names, ok := local.Variables()[s.decide]
 	if !ok {
@@ -296,7 +297,7 @@ func (s *starter) localChat() (local.Chat, error) {
 	return c, nil
 }
 
-// botToken says in YAML where the bot's token is.
+// botToken gives the YAML that names the place of the bot's token.
 func (s *starter) botToken(dir string) string {
 	switch {
 	case s.secret != "":

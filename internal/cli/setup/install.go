@@ -101,7 +101,7 @@ func runtimeNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 	return installable(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// scope is the one that the flags name; empty: none.
+// scope is the one that the flags name; empty: they do not name one.
 func (at attaching) scope() install.Scope {
 	switch {
 	case at.managed:
@@ -184,8 +184,8 @@ func installHooks(ctx context.Context, a *app.App, name string, at attaching) er
 	return sayInstalled(ctx, a, o, client)
 }
 
-// chooseSilence decides whether the runtime's own rules go on where policy allows: by the flag, as it is
-// installed already, or as a person at the terminal says.
+// chooseSilence decides whether the runtime's own rules still apply when policy allows a call: as the flag says, as
+// it is installed already, or as a person at the terminal says.
 func chooseSilence(ctx context.Context, a *app.App, o *install.Options, at attaching) error {
 	if at.silent && !o.CanBeSilent() {
 		return fmt.Errorf("--silent-allow is for claude-code without --beside: of %s it is not known that its own rules go on "+
@@ -200,7 +200,7 @@ func chooseSilence(ctx context.Context, a *app.App, o *install.Options, at attac
 		o.Silent = before.Silent
 		return nil
 	case at.print || !show.IsTerminal(a.Stdin), at.scope() == "" && o.Scope == install.Managed:
-		return nil // nobody can be asked, or root is asked something else
+		return nil // no person is at the terminal, or root is asked something else
 	}
 	lines, _ := app.ReadLines(ctx, a.Stdin)
 	answer, err := askPerson(ctx, a, lines, fmt.Sprintf("Where policy allows a call, should %s still go by its own rules, "+
@@ -305,8 +305,8 @@ func ownProgram() (string, error) {
 	return filepath.Abs(path)
 }
 
-// agentClient puts the client file for the hook into o, and is an error where its token
-// does more than an agent's may; the lines that mend it are printed.
+// agentClient puts the client file for the hook into o. If its token may do more than an
+// agent's should, it returns an error and prints the lines that mend it.
 func agentClient(ctx context.Context, a *app.App, o *install.Options, unchecked bool) error {
 	path, _ := a.ClientPath()
 	if path == "" {
@@ -350,7 +350,7 @@ func agentClient(ctx context.Context, a *app.App, o *install.Options, unchecked 
 }
 
 // renewClient lets the hook's client file have its desk's keys, before the token is sent.
-// A desk that publishes none is one of 0.1.0: then the file goes on as it is.
+// A desk of 0.1.0 does not publish keys: then the file stays as it is.
 func renewClient(ctx context.Context, a *app.App, path string, scope install.Scope) (config.ClientFile, error) {
 	file, err := config.OpenToRenew(path, scope == install.Managed && os.Geteuid() == 0)
 	if err != nil {
@@ -377,7 +377,8 @@ func renewClient(ctx context.Context, a *app.App, path string, scope install.Sco
 }
 
 // ownSocket is the socket of this user's desk, if it runs and the server is its address, and the
-// configuration that names it; empty: none. The working directory's configuration does not count.
+// configuration that names it; empty: there is no such socket. The working directory's
+// configuration does not count.
 func ownSocket(ctx context.Context, a *app.App, server string) (socket, of string) {
 	if of = config.FindOwn(a.Config, a.Env); of == "" {
 		return "", ""
@@ -397,8 +398,8 @@ func ownSocket(ctx context.Context, a *app.App, server string) (socket, of strin
 	return socket, of
 }
 
-// clientOwner is who may own the hook's client file: whoever installs, and for the
-// machine's managed file, which root writes, the user whose agents use it.
+// clientOwner is the user who may own the hook's client file: the one who installs; for
+// the machine's managed file, which root writes, the user whose agents use it.
 func clientOwner(path string, scope install.Scope) int {
 	me := os.Geteuid()
 	info, err := os.Stat(path)

@@ -13,7 +13,8 @@ import (
 )
 
 // printService prints the file by which a service manager runs the desk; its first lines
-// say where it goes. It is never written: a package or an administrator does that.
+// say into which directory it belongs. It is never written: a package or an administrator
+// does that.
 func printService(a *app.App, manager string, at attaching) error {
 	if !at.print || at.managed || at.user || at.project || at.beside || at.trust {
 		return fmt.Errorf("install %s only prints the file, with --print; the deb and rpm packages install it", manager)
