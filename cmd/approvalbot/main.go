@@ -34,8 +34,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run carries out one command line and gives the process's exit status. Nothing
-// in it reads the process's own arguments, environment or standard streams.
+// run carries out one command line and gives the process's exit status. It does not read
+// the process's own arguments, environment or standard streams.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app.App{Version: version, OpenStore: offline.Client, Args: args, Environ: env, Env: config.NewEnviron(env),
 		Stdin: stdin, Stdout: stdout, Stderr: stderr}
