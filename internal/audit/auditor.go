@@ -89,7 +89,8 @@ func (a *Auditor) Verify(ctx context.Context) (api.AuditReport, error) {
 	return a.report(ctx, found, err)
 }
 
-// busy makes a check that somebody waits for rest as long as it works while others ask and decide, so that these wait less.
+// busy makes a check for which a caller waits rest as long as it works if others ask and decide meanwhile, so that
+// these wait less.
 func (a *Auditor) busy() int {
 	if a.Store.WroteWithin(busyFor) {
 		return 1
