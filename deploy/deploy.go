@@ -12,7 +12,7 @@ var unit string
 //go:embed approvalbot.plist
 var plist string
 
-// What stands in the files for the program and the configuration.
+// The paths of the program and the configuration as the embedded files have them.
 const (
 	program       = "/usr/local/bin/approvalbot"
 	configuration = "/etc/approvalbot/approvalbot.yaml"
