@@ -1,11 +1,11 @@
 // Package costs holds what a call and a start cost, as numbers that do not hang on the machine:
-// allocations, SQL statements, memory and bytes. costs.tsv has them, a line each, with by how many
-// per cent one may grow; its test measures them and fails where one grew by more, so that what costs
-// more says so in its commit.
+// allocations, SQL statements, memory and bytes. costs.tsv has them, a line each, with the percentage by which one
+// may grow. Its test measures them and fails if one grew by more, so that a commit that costs more also changes
+// costs.tsv.
 //
 //	make costs
 //
-// writes them anew. The test measures nothing under the race detector, which allocates for itself.
+// writes them anew. The test does not measure under the race detector, which allocates for itself.
 package costs
 
 import (
@@ -58,7 +58,8 @@ func number(value float64) string {
 	return strconv.FormatFloat(value, 'f', 0, 64)
 }
 
-// grew says which costs are larger than the line of that name allows, or have none.
+// grew lists the costs that are larger than the line of that name allows, or that have no
+// line.
 func grew(allowed, measured []cost) (list []string) {
 	for _, m := range measured {
 		line := cost{}
