@@ -52,7 +52,8 @@ func (s Signature) Signed(y Yes) error {
 	return err
 }
 
-// Seen is what the authenticator said of itself, where [Signature.Signed] found no fault.
+// Seen is what the authenticator said of itself. It is meaningful only if
+// [Signature.Signed] found no fault.
 func (s Signature) Seen() Seen {
 	data, err := decode("authenticator data", s.AuthenticatorData)
 	if err != nil || len(data) < dataLen {

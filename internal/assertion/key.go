@@ -45,7 +45,7 @@ func (k Key) Thumbprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// fits says why a key cannot sign by that algorithm, or nothing.
+// fits says why a key cannot sign by that algorithm; nil if it can.
 func fits(algorithm int, key crypto.PublicKey) error {
 	ok := false
 	switch k := key.(type) {

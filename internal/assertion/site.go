@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Site is the one for which passkeys are made and sign. The zero Site has none.
+// Site is the web site for which passkeys are made and sign. For the zero Site there are
+// no passkeys.
 type Site struct {
 	ID     string // WebAuthn's relying party: the host
 	Origin string // of its pages: "https://desk.example.org"
