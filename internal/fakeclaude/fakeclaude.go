@@ -87,7 +87,7 @@ func tool(command string) string {
 }
 
 // denied asks the hooks of the user's settings; empty: the command may run. A hook that
-// fails blocks where the settings say so, as in Claude Code.
+// fails blocks the command if the settings say so, as in Claude Code.
 func denied(command string) string {
 	text, err := os.ReadFile(filepath.Join(os.Getenv("HOME"), ".claude/settings.json"))
 	if errors.Is(err, fs.ErrNotExist) {
