@@ -1,6 +1,6 @@
-// Command faketelegram is Telegram for one bot and one person, in the place of the real one
-// where a release is tried: it prints the first card that comes, has the person tap Allow
-// once, and ends when the card says so.
+// Command faketelegram plays Telegram for one bot and one person when a release is tried: it prints
+// the first card that comes, has the person tap Allow once, and ends when the card says that the
+// call is allowed.
 package main
 
 import (
