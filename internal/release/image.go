@@ -26,12 +26,12 @@ type place struct {
 	OS           string `json:"os"`
 }
 
-// nobody is the user of the image, as usual in images without users.
+// nobody is the user id of the image, as usual in images without users.
 const nobody = 65532
 
-// image writes an archive in the OCI layout with one image for each Linux: from nothing
-// but the binaries, the authorities' certificates and an empty folder for the state, run by
-// a user who is not root, on a root file system that may be read-only.
+// image writes an archive in the OCI layout with one image for each Linux. An image contains only
+// the binaries, the authorities' certificates and an empty folder for the state. It runs as a user
+// who is not root, and its root file system may be read-only.
 func (r *release) image() error {
 	authorities, err := authorities()
 	if err != nil {

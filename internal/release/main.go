@@ -116,8 +116,8 @@ func packageVersion(described string) string {
 	return "0.0.0-" + described
 }
 
-// build makes the binaries. Nothing of the machine is in them: no paths, and of git the
-// commit alone.
+// build makes the binaries. They contain no trace of the machine: no paths, and of git
+// the commit alone.
 func (r *release) build(only string) error {
 	for _, p := range platforms {
 		if only != "" && only != p.os+"/"+p.arch {
@@ -139,7 +139,7 @@ func (r *release) build(only string) error {
 
 func (r *release) program(p platform, name string) ([]byte, error) {
 	out := filepath.Join(r.dist, "binary")
-	defer os.Remove(out) // there is none if it does not build
+	defer os.Remove(out) // the file does not exist if the build fails
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=true",
 		"-gcflags=approvalbot/internal/web=-l", "-gcflags=approvalbot/internal/cli/...=-l", "-gcflags=github.com/go-webauthn/...=-l", "-gcflags=github.com/antlr4-go/...=-l", "-gcflags=google.golang.org/protobuf/...=-l",
 		"-ldflags", "-s -w -buildid= -X main.version="+r.version, "-o", out, "./cmd/"+name)

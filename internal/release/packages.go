@@ -105,8 +105,8 @@ func (r *release) stage(dir string, binaries []file) error {
 	return nil
 }
 
-// packagedUnit is the unit for a package: it says nothing of an installation by hand, and
-// its program is where packages have programs.
+// packagedUnit is the unit for a package: it leaves out the lines on an installation by
+// hand, and its program is in the directory of packaged programs.
 func packagedUnit(text string) ([]byte, error) {
 	_, unit, found := strings.Cut(text, "[Unit]\n")
 	const byHand, packaged = "ExecStart=/usr/local/bin/", "ExecStart=/usr/bin/"
