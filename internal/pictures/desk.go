@@ -24,7 +24,7 @@ type desk struct {
 	close func()
 }
 
-// settings are those of the example, but that nothing is refused for its risk, so that
+// settings are those of the example, except that no call is refused for its risk, so that
 // there is a card for every call.
 const settings = `server:
   tokens:
@@ -105,7 +105,7 @@ func (d *desk) asked(ctx context.Context, c call) (approval.Approval, error) {
 	return a, err
 }
 
-// card is the card in the chat as it stands.
+// card is the card in the chat as it is now.
 func (d *desk) card(ctx context.Context, a approval.Approval, messageID string) (card.Card, error) {
 	drawn, err := d.gate.Draw(ctx, approval.Delivery{
 		Key: a.Key, Kind: approval.CardDelivery, Target: chat, MessageID: messageID, Attached: true, Shown: true,

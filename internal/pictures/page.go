@@ -37,7 +37,7 @@ func telegram(c card.Card) picture {
 }
 
 // discord draws a card as Discord does: its text is Markdown in a box with a coloured
-// edge, its buttons stand below.
+// edge, its buttons are below.
 func discord(c card.Card) picture {
 	message, _ := discordrender.Card(c)
 	var text, rows strings.Builder
@@ -148,8 +148,9 @@ func beside(all ...picture) string {
 // phoneWidth is that of a phone, in pixels.
 const phoneWidth = 360
 
-// style imitates both chats on a phone that is 360 pixels wide, in a group, where the
-// sender's face takes room: 16 pixels of text on lines of 21, code somewhat smaller.
+// style imitates both chats on a phone that is 360 pixels wide, in a group, which shows
+// the sender's face beside the text: 16 pixels of text on lines of 21, code somewhat
+// smaller.
 const style = `
 * { box-sizing: border-box; margin: 0; }
 body { width: 360px; font: 16px/21px Roboto, "Noto Color Emoji", sans-serif; }
@@ -183,8 +184,8 @@ h3 { font-size: 18px; line-height: 24px; }
 .discord .allow { background: #248046; } .discord .deny { background: #da373c; }
 `
 
-// measure counts the lines of each card, by the places where its letters stand, and gives
-// its height with the buttons.
+// measure counts the lines of each card, by the positions of its letters, and gives its
+// height with the buttons.
 const measure = `
 document.fonts.ready.then(() => {
   const all = [...document.querySelectorAll('.phone')].map(phone => {
