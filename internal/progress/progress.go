@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	after  = time.Second            // nothing is said before
+	after  = time.Second            // the line is first drawn after this
 	redraw = 200 * time.Millisecond // the line is drawn anew so often
 	blocks = 20
 	width  = 79
 )
 
-// Line is one line of a terminal that is drawn anew until it ends, and then is gone. A nil Line says nothing.
+// Line is one line of a terminal that is drawn anew until it ends, and then is gone. A nil Line is never drawn.
 type Line struct {
 	out  io.Writer
 	over chan struct{}
@@ -27,7 +27,8 @@ type Line struct {
 	part, of int64
 }
 
-// Start begins to say on out what is being done. If that is no terminal, nothing is ever said.
+// Start begins to say on out what is being done. If out is no terminal, it returns nil, a Line that
+// is never drawn.
 func Start(out io.Writer, terminal bool, what string) *Line {
 	if !terminal {
 		return nil
@@ -37,7 +38,8 @@ func Start(out io.Writer, terminal bool, what string) *Line {
 	return l
 }
 
-// At says what is being done now, and how far it is: part of so many, or if of is 0, nobody knows.
+// At says what is being done now, and how far it is: part of so many; if of is 0, the total is not
+// known.
 func (l *Line) At(what string, part, of int64) {
 	if l == nil {
 		return
