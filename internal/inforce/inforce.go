@@ -9,13 +9,14 @@ package inforce
 import "sync/atomic"
 
 // Value is the newest T: one of its own, or a part of a larger snapshot once it follows one. It may
-// be read and replaced at the same time. The zero Value has none.
+// be read and replaced at the same time. The zero Value is empty: Load gives nil.
 type Value[T any] struct {
 	own  atomic.Pointer[T]
 	part func() *T
 }
 
-// Load gives the newest one, or nil if there is none. Who needs several answers of one snapshot loads it once.
+// Load gives the newest T, or nil if it is not set. A caller that needs several answers of one snapshot loads it
+// once.
 func (v *Value[T]) Load() *T {
 	if v.part != nil {
 		return v.part()
@@ -23,7 +24,7 @@ func (v *Value[T]) Load() *T {
 	return v.own.Load()
 }
 
-// Store replaces the Value's own one. A Value that follows a snapshot has none: it panics.
+// Store replaces the Value's own T. It panics if the Value follows a snapshot.
 func (v *Value[T]) Store(next *T) {
 	if v.part != nil {
 		panic("inforce: what follows a snapshot is replaced with it")
@@ -31,6 +32,6 @@ func (v *Value[T]) Store(next *T) {
 	v.own.Store(next)
 }
 
-// Follow makes the Value a part of a snapshot from now on. It is for before anything is served:
-// nothing may read the Value meanwhile.
+// Follow makes the Value a part of a snapshot from now on. Call it before the desk serves requests:
+// no goroutine may read the Value meanwhile.
 func (v *Value[T]) Follow(part func() *T) { v.part = part }
