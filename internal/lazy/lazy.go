@@ -30,7 +30,8 @@ func Words(text string) *Set { return &Set{text: text} }
 // Union gives the set of the words that are in any of some sets.
 func Union(sets ...*Set) *Set { return &Set{sets: sets} }
 
-// Has reports a word of the set. The empty word is in none, and a nil set has none.
+// Has reports whether a word is in the set. No set contains the empty word, and a nil set
+// is empty.
 func (s *Set) Has(word string) bool {
 	if s == nil || word == "" {
 		return false
