@@ -10,9 +10,10 @@ import (
 )
 
 // Catch ends a panic of the function that defers it: defer panics.Catch(...). It logs
-// message with the panic and its stack beside args, and then calls deny, which is to
-// answer as what was not decided is answered. [http.ErrAbortHandler], which is net/http's
-// own way to break an answer off, goes on. Without a panic it does nothing.
+// message with the panic and its stack beside args, and then calls deny, which must
+// answer as for a call that was not decided. [http.ErrAbortHandler], which is net/http's
+// own way to break an answer off, is panicked again. Without a panic, Catch has no
+// effect.
 func Catch(log *slog.Logger, deny func(), message string, args ...any) {
 	p := recover()
 	if p == nil {
