@@ -2,5 +2,5 @@
 
 package fault
 
-// Point does nothing in this build.
+// Point is empty in this build.
 func Point(name string) {}
