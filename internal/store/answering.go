@@ -14,7 +14,7 @@ type answering struct {
 	known map[approval.Target]bool
 }
 
-// heard is what a try has heard in a chat.
+// heard says whether a chat answered a try.
 type heard struct {
 	chat     approval.Target
 	answered bool

@@ -234,7 +234,8 @@ func (t *tx) called(id, owner string) (*approval.Approval, error) {
 	return a, nil
 }
 
-// another reports whether people could mean an approval by that id.
+// another reports whether there is an approval whose code or key people could mean by
+// that id.
 func (t *tx) another(id string) (bool, error) {
 	first, end := core.KeysCalled(id)
 	if first == "" {

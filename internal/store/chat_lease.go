@@ -68,8 +68,8 @@ func (s *Store) occupy(ctx context.Context, place approval.Target, k *chat, now 
 	return true, nil
 }
 
-// vacate ends the work on a chat and tells everybody of its pause. The lease stays
-// for a while: there may soon be more to do.
+// vacate ends the work on a chat, and writes down its pause for the other instances. The
+// lease stays for a while: there may soon be more to do.
 func (s *Store) vacate(ctx context.Context, place approval.Target, pausedUntilMs int64) error {
 	if !s.dialect.many {
 		return nil
@@ -85,8 +85,8 @@ func (s *Store) vacate(ctx context.Context, place approval.Target, pausedUntilMs
 	})
 }
 
-// fence refuses what was done in a chat that was this instance's and is another's
-// by now.
+// fence refuses a write about a chat if this instance worked on the chat and another
+// instance has it by now.
 func (s *Store) fence(t *tx, place approval.Target) error {
 	if !s.dialect.many {
 		return nil
@@ -148,7 +148,7 @@ func (s *Store) ClaimChat(
 	}
 }
 
-// failDoubted has deliveries that are not believed fail, and their approvals see who else can be asked.
+// failDoubted marks deliveries that are not believed as failed, and has their approvals look for other people to ask.
 func (s *Store) failDoubted(ctx context.Context, doubted []approval.Delivery) error {
 	return s.do(ctx, func(t *tx) error {
 		for _, d := range doubted {

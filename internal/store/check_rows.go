@@ -93,7 +93,7 @@ func (s *Store) checkRows(
 	return s.keys.rows != nil, nil
 }
 
-// checkAbsences says if who is away is older than the log.
+// checkAbsences reports a problem if the list of absences is older than the log.
 func (s *Store) checkAbsences(ctx context.Context, found func(problem string)) error {
 	rows, err := s.read.query(ctx, countAbsences)
 	if err != nil {

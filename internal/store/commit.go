@@ -44,8 +44,8 @@ func (s *Store) Run(ctx context.Context) error {
 	}
 }
 
-// attend shows this instance to others, if there can be any, until the function
-// it gives is called; that also finishes what is queued.
+// attend shows this instance to the others, if the engine allows several, until the
+// function it gives is called; that function also finishes what is queued.
 func (s *Store) attend() (end func()) {
 	if !s.dialect.many {
 		return s.finish

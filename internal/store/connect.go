@@ -87,8 +87,8 @@ func connectFailure(err error) error {
 	return &noConnection{"PostgreSQL cannot be reached: " + strings.Join(causes, "; "), early}
 }
 
-// watch gives a connection up when what is asked on it takes longer than its
-// patience, and tells health of questions and answers. It implements pgx's tracers.
+// watch gives a connection up when a question on it takes longer than its patience, and
+// tells health of questions and answers. It implements pgx's tracers.
 type watch struct {
 	patience time.Duration
 	health   *health
@@ -233,10 +233,10 @@ func (a *answer) Err() error { return nil }
 func (a *answer) Close() error { return nil }
 
 // Bounds of what a statement may take on the server, and then of how long the
-// connection is waited for. A change that meets another instance's waits for its
-// commit, which is short. If that takes longer, two may be waiting for each other (what
-// is locked in the middle of a batch, such as grants, is locked in no order), and trying
-// again is quicker than PostgreSQL's search for deadlocks.
+// connection is waited for. A change that conflicts with another instance's waits for
+// that one's commit, which is short. If that takes longer, two may be waiting for each
+// other (what is locked in the middle of a batch, such as grants, is locked in no order),
+// and trying again is quicker than PostgreSQL's search for deadlocks.
 const (
 	lockPatience      = 500 * time.Millisecond
 	statementPatience = 3 * time.Second

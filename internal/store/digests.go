@@ -151,8 +151,8 @@ func (t *tx) raise(d approval.Delivery, grew bool) error {
 	return nil
 }
 
-// recordDigest is what a try at a digest means for it and for what it lists: row is the
-// digest as it is to be recorded, with its revision of now.
+// recordDigest updates a digest, and the cards that it lists, after a try at it. row is
+// the digest as it is to be recorded, with its present revision.
 func (t *tx) recordDigest(row approval.Delivery, d approval.Delivered, now int64) (approval.Delivery, error) {
 	p := row.Target
 	members := []any{row.Key, p.Channel, p.To, p.ThreadID}

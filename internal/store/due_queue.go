@@ -48,7 +48,7 @@ type chat struct {
 
 const (
 	queueLength = 64 // of a chat's list
-	// How long one says what is next that not every commit is told to: later, something more urgent may have fallen due.
+	// How long a list is used that not every commit updates: later, something more urgent may have fallen due.
 	queueMs = 20
 )
 
@@ -208,8 +208,8 @@ func (q *dueQueue) best(channel string, now int64) (place approval.Target, best 
 	return place, best, soon
 }
 
-// refresh looks at the channel's chats of which it is not known what is due there.
-// One that somebody holds waits for its release.
+// refresh looks up what is due in those of the channel's chats of which that is not
+// known. A chat that is held is looked up after its release.
 func (d *dueQueue) refresh(ctx context.Context, q querier, channel string, now int64) error {
 	if err := d.discover(ctx, q); err != nil {
 		return err
@@ -341,9 +341,9 @@ func (q *dueQueue) take(t approval.Target, now int64, looked bool) (d approval.D
 
 // foreignLeases says when the chats that other instances hold were looked up. A chat
 // is an instance's as a whole, by a lease: so two never post the same card, the order within a chat
-// holds, and the pace that a platform asks for (the lease's not_before_ms) is
-// everybody's. A lease is kept as long as there is something to do every few seconds, so that it
-// needs no statements while a chat is busy.
+// holds, and all instances keep the pace that a platform asks for (the lease's not_before_ms). A
+// lease is kept as long as there is something to do every few seconds, so that it needs no
+// statements while a chat is busy.
 type foreignLeases struct {
 	mu    sync.Mutex
 	known time.Time // when it was looked up
@@ -365,5 +365,6 @@ func (e *foreignLeases) fresh() bool {
 	return false
 }
 
-// foreignMs is how long what is known of other instances' chats will do.
+// foreignMs is how long the list of other instances' chats is used before it is read
+// again.
 const foreignMs = 1000

@@ -33,7 +33,7 @@ func (f *failure) Error() string { return f.refusal.Message + " " + f.cause.Erro
 // Unwrap gives both.
 func (f *failure) Unwrap() []error { return []error{f.refusal, f.cause} }
 
-// unwritten is what a caller hears whose change could not be committed.
+// unwritten is the error for a caller whose change could not be committed.
 func unwritten(cause error) error {
 	message := "The store could not commit, nothing was written."
 	if errors.Is(cause, errFate) {
@@ -42,7 +42,7 @@ func unwritten(cause error) error {
 	return &failure{approval.Refuse(approval.CodeUnavailable, "%s", message), cause}
 }
 
-// unreadable is what a reader hears whose question the database did not answer.
+// unreadable is the error for a reader whose question the database did not answer.
 func unreadable(err error) error {
 	if err == nil || approval.CodeOf(err) != "" {
 		return err

@@ -27,8 +27,9 @@ const (
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING`
 )
 
-// EndGone ends what everybody but the people known had, and suspends their passkeys, in one
-// transaction; see signin.GoneStore. Of several instances that do it at once, one does.
+// EndGone ends the sessions and all else of people who are not among those known, and suspends
+// their passkeys, in one transaction; see signin.GoneStore. If several instances call it at once,
+// one does the work.
 func (s *Store) EndGone(
 	ctx context.Context, known []string, policy string, events func(signin.Gone) []approval.Event,
 ) (gone signin.Gone, err error) {
@@ -179,7 +180,7 @@ func (t *tx) end(x signin.Gone) error {
 	return nil
 }
 
-// SuspendedPasskeys gives a person's passkeys that are suspended, or everybody's if person is
+// SuspendedPasskeys gives a person's passkeys that are suspended, or all persons' if person is
 // empty, oldest first.
 func (s *Store) SuspendedPasskeys(ctx context.Context, person string) ([]signin.Passkey, error) {
 	if person == "" {

@@ -58,7 +58,7 @@ func (h *health) ends(c *question, answered bool) {
 	h.note(answered)
 }
 
-// answer notes an answer to a question that goes on.
+// answer notes an answer to a question that is still under way.
 func (h *health) answer() {
 	if h == nil {
 		return

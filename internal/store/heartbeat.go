@@ -59,7 +59,7 @@ func newHeartbeat(id string) heartbeat {
 		changed: make(chan struct{}, 1)}
 }
 
-// extend says until when what is held may be counted on.
+// extend sets until when this instance may count on the leases that it holds.
 func (h *heartbeat) extend(until time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,9 +96,9 @@ func (h *heartbeat) expire() {
 	h.lapse()
 }
 
-// lapse is expire with mu held. Who was stopped for long may come here before the
-// timer does: what was held then is not to be counted on because of what was
-// heard since.
+// lapse is expire with mu held. After the process was stopped for long, a caller may come
+// here before the timer fires. The leases from before the stop are then dropped first, so
+// that a newer answer of the database does not revive them.
 func (h *heartbeat) lapse() {
 	if !time.Now().Before(h.lockUntil) {
 		h.lock = 0
@@ -121,15 +121,15 @@ func (h *heartbeat) forget(l *lease) {
 	}
 }
 
-// leases gives what is held.
+// leases gives the leases that this instance holds.
 func (h *heartbeat) leases() []*lease {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Collect(maps.Values(h.held))
 }
 
-// keep drops those that the database knows under no token, or under another:
-// they were somebody else's in between.
+// keep drops the leases that the database knows under another token, or does not know:
+// another instance had them in between.
 func (h *heartbeat) keep(leases []*lease, tokens map[string]int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -152,7 +152,7 @@ func (h *heartbeat) holds(name string) *lease {
 	return l
 }
 
-// wait gives what is closed when somebody gives something back.
+// wait gives a channel that is closed when any lease is given back.
 func (h *heartbeat) wait() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()

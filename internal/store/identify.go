@@ -35,7 +35,7 @@ const (
 	makingMACs = "giving the store's rows their MACs" // as it is said to people
 	dropMeta   = `DELETE FROM meta WHERE name = $1`
 	// markedSuffix: the file of that name beside the key file says that the key has made MACs.
-	// It is not in the database, so who writes to that alone cannot take it away.
+	// It is not in the database, so an attacker who can write only there cannot remove it.
 	markedSuffix = ".marked"
 )
 
@@ -241,8 +241,8 @@ type marker interface {
 	exec(text string, args ...any) (int64, error)
 }
 
-// remark gives every row of the tables another MAC. from checks the one that it has, if it knows the
-// store: a row that does not fit ends it.
+// remark gives every row of the tables another MAC. from checks the MAC that a row has, if from knows the store:
+// remark fails at the first row whose MAC does not fit.
 func remark(ctx context.Context, q marker, from, to keyring, tables []markedTable) error {
 	for _, table := range tables {
 		write := "UPDATE " + table.name + " SET mac = $1 WHERE " + table.isRow(1)

@@ -55,7 +55,7 @@ func (s *Store) take(ctx context.Context, name string) (l *lease, notBefore int6
 	return l, int64(pause), nil
 }
 
-// give gives a lease back and tells those who wait.
+// give gives a lease back and tells the instances that wait for it.
 func (s *Store) give(l *lease) {
 	s.heartbeat.mu.Lock()
 	s.heartbeat.forget(l)

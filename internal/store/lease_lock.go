@@ -12,7 +12,8 @@ import (
 )
 
 // An instance that dies is noticed sooner than by its silence: it holds an advisory lock, which
-// PostgreSQL frees with the connection. The order that keeps two from being at it at once:
+// PostgreSQL frees with the connection. This order keeps two instances from working under one lease
+// at once:
 //
 //   - A lock has a number of its own, which is written to the instance's row and to the leases
 //     taken under it only once it is held. A lock that is lost is never taken again; the next
@@ -110,8 +111,8 @@ func (s *Store) holdLock(ctx context.Context) error {
 }
 
 // ownConnection refuses a connection whose statements a pooler may give to another one of the
-// server's: there the process that answers is not the one that the client was told of, or is
-// another one with each statement.
+// server's: with a pooler, the process that answers is not the one that the client was told of, or
+// changes with each statement.
 func ownConnection(ctx context.Context, conn *pgconn.PgConn) error {
 	pid, err := answerTo(ctx, conn, "SELECT pg_backend_pid()")
 	if err == nil && pid != strconv.FormatUint(uint64(conn.PID()), 10) {
@@ -140,8 +141,8 @@ const freeLocks = `SELECT i.id, i.lock_no FROM instances i
   AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
   AND (CAST(l.classid AS BIGINT) << 32) + CAST(l.objid AS BIGINT) = i.lock_no)`
 
-// watchLocks looks after the others' locks until ctx ends, and tells everybody when what was held
-// under one can be taken.
+// watchLocks looks after the others' locks until ctx ends, and wakes the waiting callers when the
+// leases under one can be taken.
 func (s *Store) watchLocks(ctx context.Context) {
 	look := time.NewTicker(lockLook)
 	defer look.Stop()

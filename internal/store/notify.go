@@ -39,7 +39,8 @@ type Changed struct {
 	Keys []string
 	// Head is the number of the log's newest entry.
 	Head int64
-	// People says that there are entries about no approval: somebody may be away or back.
+	// People says that there are entries that are not about an approval: a person may be
+	// away or back.
 	People bool
 	// Moved says that chats may live elsewhere now: see [Store.Moves].
 	Moved bool
@@ -204,8 +205,8 @@ func (l *listener) poll(ctx context.Context) {
 	}
 }
 
-// read reads on in the log and tells what is new. When the log cannot be read
-// now, the next time will do.
+// read reads on in the log and calls changed with what is new. If the log cannot be read
+// now, the next call catches up.
 func (l *listener) read() {
 	c, err := l.news()
 	if err != nil {

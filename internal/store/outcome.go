@@ -248,8 +248,8 @@ func (o logged) contradicts(a approval.Approval) string {
 	return o.older(a)
 }
 
-// current refuses to hand out an approval of which the log says otherwise than its row, and to
-// count a yes for one whose row is not the newest.
+// current refuses to hand out an approval if the log contradicts its row, and to count a yes for an
+// approval whose row is not the newest.
 func (t *tx) current(c core.Change, before *approval.Approval) error {
 	countsYes := c.Absences != 0
 	if before == nil || !c.HandsOut && !countsYes {
@@ -275,8 +275,8 @@ func (t *tx) current(c core.Change, before *approval.Approval) error {
 		"; an operator looks with: approvalbot audit verify."}
 }
 
-// unended are the grants of which the log does not say that they ended: one that was removed
-// may have been put back.
+// unended leaves out the grants that have ended by the log: a row that was removed may have been
+// put back.
 func (l saying) unended(all []approval.Grant) ([]approval.Grant, error) {
 	said := map[string]logged{}
 	var failed error
@@ -297,7 +297,8 @@ func (l saying) unended(all []approval.Grant) ([]approval.Grant, error) {
 	return all, failed
 }
 
-// ended reports whether the log says that a grant ended. said has what it says of approvals so far.
+// ended reports whether the log says that a grant ended. said caches what the log says of each
+// approval.
 func (l saying) ended(g approval.Grant, said map[string]logged) (ended bool, err error) {
 	if g.Approval == "" { // of these the log has many, and each grant only those since it was made
 		if err := l.legible(""); err != nil {

@@ -14,7 +14,8 @@ import (
 	"approvalbot/internal/signin"
 )
 
-// maxCeremonies is how many of a kind are kept at once. Those to sign in are not: anybody may begin one.
+// maxCeremonies is how many ceremonies of a kind are kept at once. Those for signing in are not kept, because anyone
+// may begin one.
 const maxCeremonies = 2000
 
 const (
@@ -127,7 +128,7 @@ func (k keyring) passkeyRow(ctx context.Context, q querier, id string) (row pass
 	return row, cmp.Or(failed, err)
 }
 
-// passkeys gives those that are believed.
+// passkeys gives the passkeys that a query finds, without those that are not believed.
 func (k keyring) passkeys(
 	ctx context.Context, q querier, table, query string, args ...any,
 ) (all []signin.Passkey, err error) {
@@ -288,8 +289,8 @@ func (t *tx) spend(use *core.PasskeyUse) error {
 	return t.spentUnless(n, err)
 }
 
-// enrolled refuses a passkey of which the log says that it was removed or suspended: its row was
-// put back.
+// enrolled refuses a passkey if the log says that it was removed or suspended: then its row was put
+// back.
 func (t *tx) enrolled(id string) error {
 	if err := t.says().legible(""); err != nil {
 		t.refused = true

@@ -143,8 +143,8 @@ func (s *Store) Agreed(policyHash string) error {
 	return s.heartbeat.policy.judge(policyHash, s.build)
 }
 
-// Replaced reports whether another build counts, as far as this instance has heard: no
-// configuration makes this one agree but one that is loaded here.
+// Replaced reports whether another build counts, as far as this instance has heard: this
+// instance agrees again only if an operator loads a configuration here.
 func (s *Store) Replaced() bool {
 	s.heartbeat.mu.Lock()
 	defer s.heartbeat.mu.Unlock()

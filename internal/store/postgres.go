@@ -39,8 +39,8 @@ var postgres = dialect{
 	ddl: strings.NewReplacer(" TEXT", ` TEXT COLLATE "C"`, " INTEGER ", " BIGINT ", " BLOB ", " BYTEA ", " WITHOUT ROWID", "").Replace,
 }
 
-// openPostgres opens the pools, for the one writer of this instance and for
-// readers who cannot write.
+// openPostgres opens the pools, for the one writer of this instance and for readers that
+// cannot write.
 func (s *Store) openPostgres(ctx context.Context, o Options) error {
 	config, err := readURL(o.URL)
 	if err != nil {

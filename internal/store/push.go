@@ -122,7 +122,7 @@ func readSubscriptions(rows result, err error) (all []signin.PushSubscription, _
 	return all, err
 }
 
-// subscribed gives who is notified in which subscriptions.
+// subscribed gives each subscriber with the subscriptions to notify.
 func (t *tx) subscribed() (all []core.Subscriber, err error) {
 	rows, err := t.rows(pushed)
 	if err != nil {

@@ -214,7 +214,7 @@ func (t *tx) delivery(key, id string) (d approval.Delivery, status approval.Stat
 	return d, status, err
 }
 
-// move takes all that goes to the old chat to the new one, and remembers that.
+// move moves all deliveries of the old chat to the new one, and remembers the move.
 func (t *tx) move(from, to approval.Target) error {
 	if from == to {
 		return nil

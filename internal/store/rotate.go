@@ -25,12 +25,12 @@ type Rotation struct {
 	OldFile string `json:"oldFile,omitempty"` // the path of the old key; empty: it was not kept
 }
 
-// Retiring says what must outlive a key: what is public of it, as JSON, and the
+// Retiring gives what the store keeps of a retired key: its public part, as JSON, and the
 // log's record of the change. Both seeds are as [Store.Seed] gives them.
 type Retiring func(old, next [keySize]byte) (public json.RawMessage, why approval.Event, err error)
 
 // RotateKey gives another key to a store that no process has open: it seals every call
-// anew and remembers what retire says of the old key, in one commit. With keepOld the old
+// anew and keeps what retire gives of the old key, in one commit. With keepOld the old
 // key stays beside the new one, in a file whose name ends in .old-<id>; otherwise it is
 // gone, and older backups cannot be read without a copy of it.
 //
@@ -139,9 +139,9 @@ func (t *tx) sealedAfter(ctx context.Context, key string) (page []sealedCall, er
 	return page, err
 }
 
-// Retired gives what is public of the keys that the store had before, oldest
-// first. It is sealed, so that an attacker who can only write to the database cannot add
-// a key of their own.
+// Retired gives the public parts of the keys that the store had before, oldest first. It
+// is sealed, so that an attacker who can only write to the database cannot add a key of
+// their own.
 func (s *Store) Retired(ctx context.Context) ([]json.RawMessage, error) {
 	return readRetired(ctx, s.read, s.keys)
 }

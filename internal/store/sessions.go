@@ -242,8 +242,8 @@ func (t *tx) notices(all []core.Notice) error {
 	return nil
 }
 
-// Notices gives at most limit notices that wait to be posted, those that are due first
-// before the others.
+// Notices gives at most limit notices that wait to be posted, in the order in which they
+// are due.
 func (s *Store) Notices(ctx context.Context, limit int) (all []core.Notice, err error) {
 	rows, err := s.read.query(ctx, dueNotices, limit)
 	if err != nil {

@@ -87,8 +87,8 @@ func (p *pool) query(ctx context.Context, text string, args ...any) (result, err
 	return rows, unreadable(err)
 }
 
-// openFile opens a database file twice: for the one writer, and for readers who
-// cannot write. A commit is on disk when it returns (synchronous FULL).
+// openFile opens a database file twice: for the one writer, and for readers that cannot
+// write. A commit is on disk when it returns (synchronous FULL).
 func openFile(path string) (write, read *pool, err error) {
 	common := []string{"busy_timeout(5000)"}
 	write, err = openPool(path, 1, append(common, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",

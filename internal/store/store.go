@@ -32,11 +32,12 @@ type Options struct {
 	Build string
 	// Log gets what no caller can be told. Nil discards it.
 	Log *slog.Logger
-	// Saying, if not nil, hears what is done that may take long, as a migration, and how far that is.
+	// Saying, if not nil, is called with the progress of work that may take long, such as a
+	// migration.
 	Saying Saying
 }
 
-// Saying hears what is being done, and how far it is: part of so many, or if of is 0, that is not known.
+// Saying is told what is being done, and how far it is: part of so many; if of is 0, the total is not known.
 type Saying func(what string, part, of int64)
 
 func (s Saying) say(what string, part, of int64) {

@@ -32,9 +32,9 @@ type Keep struct {
 	CallsMs     int64 // sealed calls of approvals that stay, see approval.KeptSinceMs
 }
 
-// Sweep deletes what was kept for longer than keep says, and handled platform updates
-// older than two days, and grants, ceremonies, sessions and login links that are over. It
-// works in small transactions, so an error leaves done what was done. n counts approvals.
+// Sweep deletes what is older than keep allows, handled platform updates older than two
+// days, and grants, ceremonies, sessions and login links that have ended. It works in
+// small transactions: after an error, those that were committed stay. n counts approvals.
 // The log is never swept.
 func (s *Store) Sweep(ctx context.Context, now int64, keep Keep) (n int, err error) {
 	expired, calls := 0, 0

@@ -12,8 +12,8 @@ const (
  ON CONFLICT (owner, server, tool) DO UPDATE SET hash = excluded.hash WHERE tools.hash <> excluded.hash`
 )
 
-// SeenTool gives the hash of what was said of a server's tool when a call of it was last
-// handed out to that owner; empty: never.
+// SeenTool gives the hash that the description of a server's tool had when a call of the
+// tool was last handed out to that owner; empty: never.
 func (s *Store) SeenTool(ctx context.Context, owner, server, tool string) (string, error) {
 	rows, err := s.read.query(ctx, selectTool, owner, server, tool)
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *Store) SeenTool(ctx context.Context, owner, server, tool string) (strin
 	return string(hash), err
 }
 
-// seen keeps what is said of a tool whose call is handed out.
+// seen keeps the hash of a tool's description when a call of it is handed out.
 func (t *tx) seen(tool *approval.ToolSeen) error {
 	if tool == nil {
 		return nil

@@ -207,7 +207,7 @@ func (b *batch) putNumber(must int64, text string, args ...any) error {
 	return err
 }
 
-// touch forgets what was prefetched of what now changes.
+// touch drops the prefetched answers that the coming change makes stale.
 func (b *batch) touch(names ...int64) {
 	for _, n := range names {
 		for _, name := range b.prefetched.of[n] {

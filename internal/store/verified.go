@@ -53,7 +53,7 @@ type Checked struct {
 	Problem string // what it found; empty: all was as the desk wrote it
 }
 
-// staleCheck is how old the last check becomes before somebody is to look: the desk makes one every week.
+// staleCheck is the age of the last check from which people are warned: the desk makes one every week.
 const staleCheck = 15 * 24 * time.Hour
 
 // Diagnostic says it to people.

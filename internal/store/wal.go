@@ -120,7 +120,7 @@ func walDamage(path string) (*Damage, error) {
 	return &found, nil
 }
 
-// wal is a write-ahead log as it is read.
+// wal reads a write-ahead log.
 type wal struct {
 	order binary.ByteOrder
 	salts []byte
@@ -128,9 +128,9 @@ type wal struct {
 	frame []byte    // the header and the page
 }
 
-// readWAL reads the header, and reports whether it is as it was written; nil: there is no
-// frame. One that is not names its frames all the same: by their size in the database,
-// and by the salts of the first.
+// readWAL reads the header, and reports whether it is whole; nil: the log has no frame.
+// If the header is damaged, its frames are recognized by the page size of the database
+// and the salts of the first frame.
 func readWAL(in *bufio.Reader, path string) (w *wal, whole bool, err error) {
 	head := make([]byte, walHeader)
 	if _, err := io.ReadFull(in, head); err != nil {
@@ -196,7 +196,7 @@ func (w *wal) next(in io.Reader) (walFrame, error) {
 	return f, nil
 }
 
-// add goes on with a checksum.
+// add continues a checksum.
 func (w *wal) add(s [2]uint32, data []byte) [2]uint32 {
 	for i := 0; i+8 <= len(data); i += 8 {
 		s[0] += w.order.Uint32(data[i:]) + s[1]

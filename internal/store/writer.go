@@ -156,7 +156,7 @@ func (w *writer) rows(text string, args ...any) (result, error) {
 	return st.QueryContext(context.Background(), args...)
 }
 
-// query is rows for those who can read inside a transaction or outside.
+// query is rows, for callers that can read inside a transaction or outside.
 func (w *writer) query(_ context.Context, text string, args ...any) (result, error) {
 	return w.rows(text, args...)
 }
@@ -204,8 +204,8 @@ func (w *writer) ask(text string, args []any) (*answer, error) {
 	return w.send(queued{text: text, args: args, must: anyNumber})
 }
 
-// send runs what is queued and then last, and gives the last answer. The first
-// statement that fails fails all that come after it.
+// send runs what is queued and then last, and gives the last answer. If a statement
+// fails, all after it fail too.
 func (w *writer) send(last ...queued) (a *answer, err error) {
 	all := append(w.queue, last...)
 	w.queue = nil
@@ -273,5 +273,5 @@ func (w *writer) settle() error {
 	return err
 }
 
-// forget drops what waits to be run, and what was prefetched.
+// forget drops the queued statements and the prefetched answers.
 func (w *writer) forget() { w.queue, w.kept = nil, nil }
