@@ -37,7 +37,8 @@ type Desk struct {
 	Tell func(ctx context.Context, chats []approval.Target, text string)
 }
 
-// Auditor signs what can be proved later, and forgets what is too old.
+// Auditor signs receipts and checkpoints, and deletes records that are past the
+// retention.
 type Auditor struct {
 	Desk
 	Signing

@@ -11,7 +11,7 @@ import (
 	"approvalbot/proof"
 )
 
-// Signing is what a desk signs with, and what is public of the keys before.
+// Signing has the keys that a desk signs with, and the public parts of the keys before.
 type Signing struct {
 	Receipts    proof.Signer
 	Checkpoints proof.Signer

@@ -33,8 +33,8 @@ type Log interface {
 }
 
 // VerifyLog checks a whole log against its head, that only retention has cut it, that every
-// approval is in it, and that the store's rows are as the desk wrote them. It reads page by page and stops when ctx ends; passed hears of
-// every thousandth record, and of the head.
+// approval is in it, and that the store's rows are as the desk wrote them. It reads page by page and stops when ctx
+// ends; passed is called with every thousandth record, and with the head.
 func VerifyLog(ctx context.Context, s Log, o proof.Options, passed func(seq, head int64)) (proof.Report, error) {
 	found, err := verifyLogOnce(ctx, s, o, nil, passed)
 	bad := (*approval.BadRecord)(nil)
@@ -50,8 +50,8 @@ type Mark struct {
 	Hash string
 }
 
-// VerifyNew is VerifyLog for the records after a mark alone, and for the approvals that were asked for an hour after it: what
-// was changed before that, and rows, it does not see.
+// VerifyNew is VerifyLog for the records after a mark alone, and for the approvals that were asked for an hour after
+// it. It does not see earlier changes, and does not check the rows.
 func VerifyNew(ctx context.Context, s Log, o proof.Options, since Mark, passed func(seq, head int64)) (proof.Report, error) {
 	for e, err := range s.Entries(ctx, since.Seq, since.Seq) {
 		if err != nil {

@@ -24,7 +24,8 @@ const (
 	restShare = 4
 	// restPage is how many records are between two rests.
 	restPage = 250
-	// maxSaid is how many letters of what was found are kept: a check names all.
+	// maxSaid is how many letters of the findings are kept; the check itself names all of
+	// them.
 	maxSaid = 300
 )
 
