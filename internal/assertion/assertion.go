@@ -69,7 +69,7 @@ type Seen struct {
 }
 
 // Verify checks that the key signed that challenge for that site, with the person present
-// and verified. The error says what is wrong, in words without any value of it.
+// and verified. The error says what is wrong, without any value from the signature.
 func (r Response) Verify(k Key, site Site, challenge []byte) (Seen, error) {
 	client, err := decode("client data", r.ClientDataJSON)
 	if err != nil {
@@ -106,7 +106,8 @@ func decode(what, text string) ([]byte, error) {
 	return b, nil
 }
 
-// clientSaid checks the client's data: what was asked for, and by whom (WebAuthn §7.2).
+// clientSaid checks the client's data: what was asked for, and by which page (WebAuthn
+// §7.2).
 func clientSaid(raw []byte, site Site, challenge []byte) error {
 	var c struct {
 		Type        string `json:"type"`
@@ -144,8 +145,8 @@ const (
 	dataLen = 32 + 1 + 4 // hash of the site, flags, count
 )
 
-// authenticatorSaid checks the authenticator's data. A count that has not risen says that
-// there are two of the key; one that never counts is always 0.
+// authenticatorSaid checks the authenticator's data. A count that has not risen is a sign
+// that the key was copied; an authenticator that does not count always gives 0.
 func authenticatorSaid(data []byte, site Site, before uint32) (Seen, error) {
 	if len(data) < dataLen {
 		return Seen{}, errors.New("the authenticator data is too short")

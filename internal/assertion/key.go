@@ -26,8 +26,8 @@ const minRSA = 2048
 // Algorithms are those that count, the preferred first.
 func Algorithms() []int { return []int{ES256, EdDSA, RS256} }
 
-// MarshalKey writes a passkey's public key as it is kept: PKIX, DER. It refuses a key
-// that does not fit the algorithm.
+// MarshalKey writes a passkey's public key in the form in which the desk keeps it: PKIX,
+// DER. It refuses a key that does not fit the algorithm.
 func MarshalKey(algorithm int, key crypto.PublicKey) ([]byte, error) {
 	if err := fits(algorithm, key); err != nil {
 		return nil, err

@@ -16,7 +16,8 @@ type Site struct {
 }
 
 // SiteOf is the site of the desk's public URL. A browser gives passkeys to an https site
-// with a DNS name, and to localhost; the error says so of any other.
+// with a DNS name, and to localhost; for any other URL, SiteOf returns an error that says
+// so.
 func SiteOf(publicURL string) (Site, error) {
 	u, err := url.Parse(publicURL)
 	if err != nil || u.Host == "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Yes is what a person says with a signature: one decision on one call, under one policy.
+// Yes is what a person signs: one decision on one call, under one policy.
 type Yes struct {
 	ApprovalID  string `json:"approvalId"`
 	Decision    string `json:"decision"`
