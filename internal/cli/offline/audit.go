@@ -101,7 +101,7 @@ func auditList(ctx context.Context, a *app.App, f auditFilter, asCSV bool) error
 	return printRecords(a, all)
 }
 
-// auditJSON prints the records that a filter wants, newest first, as one page of the
+// auditJSON prints the records that a filter selects, newest first, as one page of the
 // API's.
 func auditJSON(ctx context.Context, a *app.App, c *api.Client, f auditFilter) error {
 	out, err := auditPage(ctx, c, api.AuditOptions{Limit: 1}) // for the log's head and keys
@@ -222,7 +222,8 @@ func eventWord(t approval.EventType) string {
 	return strings.TrimPrefix(strings.TrimPrefix(string(t), "tool.approval."), "audit.")
 }
 
-// what says what a record is about: how it ended, what was voted, or the event.
+// what says in a few words what a record is about: how the approval ended, what was
+// voted, or the event.
 func what(r proof.Record) string {
 	switch {
 	case r.Event == approval.EventResolved && r.Status != "":

@@ -156,9 +156,9 @@ func verifyStore(
 	return r, err
 }
 
-// verifyDesk has the running desk check its log; what it says of the expected
-// checkpoint's record is compared here. With keys of the caller's own every record is
-// fetched and checked here, since the desk would use its own.
+// verifyDesk has the running desk check its log, and compares here what the desk answers
+// for the expected checkpoint's record. If the caller gave keys, every record is fetched
+// and checked here, because the desk would use its own keys.
 func verifyDesk(
 	ctx context.Context, a *app.App, o proof.Options, fresh bool, line *progress.Line,
 ) (r proof.Report, err error) {
@@ -256,7 +256,7 @@ func (d deskLog) CheckRows(context.Context, int64, func(string)) (marked bool, e
 	return false, nil
 }
 
-// foundBad is what the desk found.
+// foundBad is the error for a bad record or row that a check found.
 type foundBad struct {
 	seq     int64
 	problem string

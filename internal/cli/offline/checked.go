@@ -21,7 +21,8 @@ func started(a *app.App, what string) *progress.Line {
 	return progress.Start(a.Stderr, show.IsTerminal(a.Stderr), what)
 }
 
-// checked says of a check of the log at which record it is, of so many.
+// checked shows the progress of a check of the log: at which record it is, and of how
+// many.
 func checked(line *progress.Line) func(seq, head int64) {
 	return func(seq, head int64) {
 		if head-seq < 1000 { // behind the last thousand records it is rows that are checked
@@ -46,7 +47,7 @@ func follow(ctx context.Context, c *api.Client, line *progress.Line, done <-chan
 	}
 }
 
-// counted reads a file and says how much of it is read.
+// counted reads a file and shows how much of it is read.
 type counted struct {
 	from io.Reader
 	line *progress.Line

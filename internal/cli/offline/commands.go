@@ -1,4 +1,4 @@
-// Package offline is the verbs that look at what a desk keeps without asking it: its
+// Package offline has the verbs that look, without asking the desk, at what it keeps: its
 // configuration, its store and keys, the log and receipts.
 package offline
 

@@ -50,7 +50,8 @@ var unitSets = sync.OnceValue(func() map[string]string {
 	}
 })
 
-// likeTheUnit sets those of them that a configuration names and a shell has not, and says which.
+// likeTheUnit sets those of unitSets that a configuration names and the shell does not set, and
+// gives their names.
 func likeTheUnit(env config.Environ, text string) (assumed []string) {
 	for _, name := range slices.Sorted(maps.Keys(unitSets())) {
 		if _, set := env[name]; !set && strings.Contains(text, "${"+name+"}") {
@@ -61,7 +62,7 @@ func likeTheUnit(env config.Environ, text string) (assumed []string) {
 	return assumed
 }
 
-// compareConfigs prints what changes if a desk with one configuration is given another.
+// compareConfigs prints what changes if a desk replaces one configuration by another.
 func compareConfigs(ctx context.Context, a *app.App, old, path string) error {
 	was, err := parsed(a, old)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"approvalbot/internal/display"
 )
 
-// printPolicy prints the effective policy as one table, and below it what is not
-// a matter of class.
+// printPolicy prints the effective policy as one table by class, and below it all that
+// does not depend on the class.
 func printPolicy(a *app.App, cfg config.Config) error {
 	classes, err := effective.Classes(cfg)
 	if err != nil {

@@ -22,7 +22,8 @@ type namedLine struct {
 	Text string `json:"text"`
 }
 
-// thresholds says from which class on what happens; what is not set is left out.
+// thresholds says from which class on calls ask, are denied or need a human; a threshold
+// that is not set is left out.
 func thresholds(ask, deny, human config.Risk) string {
 	var out []string
 	for _, t := range []struct {
@@ -108,8 +109,8 @@ func layerLine(l config.Layer) string {
 	return strings.Join(out, "; ")
 }
 
-// layerLines lists the hard layers that take anything away, in the order in which
-// they are applied.
+// layerLines lists the hard layers that restrict calls, in the order in which they are
+// applied.
 func layerLines(c config.Config) []namedLine {
 	out := []namedLine{}
 	add := func(name string, l config.Layer) {
@@ -195,7 +196,7 @@ func placeLines(c config.Config) []namedLine {
 	return out
 }
 
-// agentLines lists what is stricter for single agents than for all.
+// agentLines lists the settings that are stricter for single agents than for all.
 func agentLines(c config.Config) []namedLine {
 	out := []namedLine{}
 	for _, a := range c.Agents.List {

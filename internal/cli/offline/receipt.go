@@ -148,8 +148,8 @@ func keySet(ctx context.Context, a *app.App, from string) (proof.Keys, error) {
 	return proof.ParseJWKS(b)
 }
 
-// fetchKeySet gets a key set. Over plain http anybody on the way could put their
-// own in its place.
+// fetchKeySet gets a key set. Over plain http, an attacker on the network could replace
+// it with another.
 func fetchKeySet(ctx context.Context, u *url.URL) ([]byte, error) {
 	if u.Scheme != "https" && !config.Loopback(u.Hostname()) {
 		return nil, errors.New("--jwks: a key set is fetched by https, or from this machine; " +

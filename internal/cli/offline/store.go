@@ -156,7 +156,7 @@ func rotateKey(ctx context.Context, a *app.App, keepOld, exposed bool) error {
 	return nil
 }
 
-// retire says what stays of a key, and the log's record of the change.
+// retire gives what the store keeps of a retired key, and the log's record of the change.
 func retire(old, next [32]byte, issuer string, exposed bool) (json.RawMessage, approval.Event, error) {
 	was, err := audit.SigningOf(old)
 	if err != nil {
