@@ -110,7 +110,7 @@ func checkedConfig(a *app.App) (*config.Config, []core.Diagnostic, error) {
 	return &cfg, append(found, policyFindings(cfg)...), nil
 }
 
-// policyFindings says whether anybody could approve at all.
+// policyFindings says whether at least one person could approve.
 func policyFindings(cfg config.Config) []core.Diagnostic {
 	if !cfg.Approvals.Enabled() {
 		return []core.Diagnostic{core.Fail("policy", "approvals are disabled, so every request is refused", "set approvals.tools.enabled: true")}

@@ -13,14 +13,14 @@ import (
 	"approvalbot/internal/config/effective"
 )
 
-// namedPlace is a chat that the configuration names, and as what.
+// namedPlace is a chat that the configuration names, with its use there.
 type namedPlace struct {
 	approval.Target
 	as string
 }
 
-// placesOf are the chats that the configuration names, each once: those first that
-// every card goes to.
+// placesOf gives the chats that the configuration names, each once. Chats that get every
+// card come first.
 func placesOf(c config.Config) []namedPlace {
 	var out []namedPlace
 	add := func(as string, list []config.Place) {
@@ -112,10 +112,10 @@ func distinctOf(list []string) []string {
 // essential reports whether the asking of people hangs on that place.
 func (p namedPlace) essential() bool { return p.as == "target" || p.as == "session chat" }
 
-// weigh puts names to what was found and lowers what does not stop approvals: a
-// chat that is broken is a failure only as long as no other one brings cards to
-// people and their taps back. A broken chat of the verifier is always a failure: no other
-// chat can replace it.
+// weigh adds names to the findings, and lowers to warnings the failures that do not stop
+// approvals: a broken chat is a failure only if no other chat brings cards to people and
+// their taps back. A broken chat of the verifier is always a failure: no other chat can
+// replace it.
 func weigh(found []core.Diagnostic, cfg config.Config) []core.Diagnostic {
 	places := placesOf(cfg)
 	broken := map[string]bool{}

@@ -8,7 +8,7 @@ import (
 	"approvalbot/internal/confine"
 )
 
-// confineFindings says what this machine lacks for approvalbot confine, without which no approval is stopped.
+// confineFindings says what this machine lacks for approvalbot confine. Approvals work without it.
 func confineFindings(ctx context.Context) []core.Diagnostic {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

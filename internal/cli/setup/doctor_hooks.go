@@ -95,8 +95,8 @@ func installationFindings(
 	return append(found, deskFindings(ctx, what, o, file, fileErr, cfg, offline)...), fit
 }
 
-// programFinding says whether the program that a hook calls is this one, or its small one beside it. It is not started:
-// a repository's file may name any.
+// programFinding says whether the program that a hook calls is this one, or its small one beside it. The program is
+// not started, because a file in a repository may name any program.
 func programFinding(what string, o install.Options) core.Diagnostic {
 	again := fmt.Sprintf("run: approvalbot install %s --%s", o.Runtime.Name, o.Scope)
 	mine, err := ownProgram()

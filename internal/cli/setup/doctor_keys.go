@@ -15,8 +15,8 @@ import (
 	"approvalbot/internal/display"
 )
 
-// ownKeyFindings looks at the keys in this user's own client file. What is wrong with the
-// file itself is said by [clientFindings] and by each verb.
+// ownKeyFindings looks at the keys in this user's own client file. Mistakes in the file
+// itself are reported by [clientFindings] and by each verb.
 func ownKeyFindings(ctx context.Context, a *app.App, offline bool) []core.Diagnostic {
 	path, _ := a.ClientPath()
 	file, err := config.OpenClientFile(path)

@@ -43,8 +43,8 @@ const (
 	liveClient = "client.yaml"
 )
 
-// doctorLive looks at the hook that is installed for a runtime, and if it is in force proves
-// on the runtime's client what it is worth.
+// doctorLive checks the hook that is installed for a runtime. If it is in force, doctorLive runs
+// the runtime's client and tests that the hook works.
 func doctorLive(ctx context.Context, a *app.App, name string) error {
 	r, known := hook.Find(name)
 	if !known || live.Program(r.Name) == "" {
@@ -105,7 +105,7 @@ func checkInstalled(ctx context.Context, a *app.App, installed []install.Options
 	return append(found, core.Fail("client", "it was not tried: "+why, "")), nil
 }
 
-// report prints findings, and is an error if one of them is a failure.
+// report prints findings, and returns an error if one of them is a failure.
 func report(a *app.App, found []core.Diagnostic) error {
 	if err := printFindings(a, found); err != nil {
 		return err
@@ -193,7 +193,7 @@ func pluginFinding(o install.Options) core.Diagnostic {
 	return core.Fail("plugin", "OpenCode did not load it, and then runs every call", "")
 }
 
-// lastRead is what the model read at last, on one line.
+// lastRead gives the last text that the model read, on one line.
 func lastRead(r live.Result) string {
 	if len(r.Read) == 0 {
 		return "nothing"

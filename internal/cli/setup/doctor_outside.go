@@ -21,7 +21,7 @@ import (
 	"approvalbot/internal/verifier"
 )
 
-// certificateFindings says whether clients will take the desk's certificate, which a
+// certificateFindings says whether clients will accept the desk's certificate, which a
 // running desk reads anew by itself.
 func certificateFindings(cfg config.Config) []core.Diagnostic {
 	tls := cfg.Server.TLS

@@ -58,7 +58,7 @@ func suspendedFindings(all []signin.Passkey) []core.Diagnostic {
 		"time; they sign nothing, and who is back makes a new one: "+strings.Join(who, ", "))}
 }
 
-// holderFindings compare who could approve with who has a passkey.
+// holderFindings compares the people who could approve with those who have a passkey.
 func holderFindings(classes []effective.ClassPolicy, all []signin.Passkey) (found []core.Diagnostic) {
 	deciders := classes[0].People
 	without := slices.DeleteFunc(slices.Clone(deciders), func(who string) bool {

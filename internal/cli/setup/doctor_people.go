@@ -17,8 +17,8 @@ import (
 	"approvalbot/internal/store"
 )
 
-// peopleFindings say who is on duty, and who could be asked right now about each class,
-// through what, and what keeps them from hearing of it.
+// peopleFindings says who is on duty. For each class it says who could be asked right
+// now, through which chat or token, and what would keep a request from reaching them.
 func peopleFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	if !cfg.Approvals.Enabled() {
 		return nil

@@ -79,7 +79,7 @@ func hasAddress(host string) bool {
 	return err == nil && ln.Close() == nil
 }
 
-// deskKeys are the keys with which what answers there signs receipts.
+// deskKeys gives the keys with which the desk at that address signs receipts.
 func deskKeys(ctx context.Context, base string) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/.well-known/jwks.json", nil)
 	if err != nil {

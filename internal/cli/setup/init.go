@@ -22,7 +22,7 @@ import (
 	"approvalbot/internal/lazy"
 )
 
-// starter is what a starter configuration is made of.
+// starter has the answers from which a starter configuration is made.
 type starter struct {
 	decide    string // telegram, discord or terminal
 	tokenEnv  string // of the bot: the variable, or the file
@@ -311,7 +311,7 @@ func (s *starter) botToken(dir string) string {
 	return fmt.Sprintf("botToken: \"${%s}\"", s.tokenEnv)
 }
 
-// sayStarted says what there is now and what comes next.
+// sayStarted lists the files that were written, and the next steps.
 func sayStarted(a *app.App, path string, files []newFile, s starter) error {
 	if a.JSON {
 		written := []string{}

@@ -27,7 +27,7 @@ import (
 	"approvalbot/internal/hook/live"
 )
 
-// attaching is what the flags of install and uninstall say.
+// attaching has the values of the flags of install and uninstall.
 type attaching struct {
 	managed, user, project bool
 	beside, print, trust   bool
@@ -209,7 +209,8 @@ func chooseSilence(ctx context.Context, a *app.App, o *install.Options, at attac
 	return err
 }
 
-// agreed asks before the machine's settings are written for root, who has named no scope.
+// agreed asks before it writes the machine's settings, if root runs the command without a
+// scope.
 func agreed(ctx context.Context, a *app.App, o install.Options, changes []install.Change) error {
 	others := func(c install.Change) bool { return !c.Same() }
 	if o.Scope != install.Managed || !slices.ContainsFunc(changes, others) {
@@ -228,7 +229,7 @@ func agreed(ctx context.Context, a *app.App, o install.Options, changes []instal
 	return err
 }
 
-// uninstallHooks takes approvalbot out of the files of one scope, or of all.
+// uninstallHooks removes approvalbot from the files of one scope, or of all.
 func uninstallHooks(a *app.App, name string, at attaching) error {
 	o, err := runtimeOptions(a, name)
 	if err != nil {
@@ -349,8 +350,8 @@ func agentClient(ctx context.Context, a *app.App, o *install.Options, unchecked 
 	return nil
 }
 
-// renewClient lets the hook's client file have its desk's keys, before the token is sent.
-// A desk of 0.1.0 does not publish keys: then the file stays as it is.
+// renewClient writes the desk's keys into the hook's client file, before the token is
+// sent. A desk of 0.1.0 does not publish keys: then the file stays as it is.
 func renewClient(ctx context.Context, a *app.App, path string, scope install.Scope) (config.ClientFile, error) {
 	file, err := config.OpenToRenew(path, scope == install.Managed && os.Geteuid() == 0)
 	if err != nil {
@@ -409,7 +410,7 @@ func clientOwner(path string, scope install.Scope) int {
 	return config.OwnerOf(info)
 }
 
-// unfit says why a token is not one for an agent; empty: it is.
+// unfit says why a token is unfit for an agent; empty: it is fit.
 func unfit(t api.TokenInfo) string {
 	switch {
 	case !slices.Contains(t.Scopes, "approvals.request"):
@@ -423,7 +424,7 @@ func unfit(t api.TokenInfo) string {
 	return ""
 }
 
-// tokenLines are what to add for a token of an agent's own.
+// tokenLines gives the lines that an operator must add to give an agent its own token.
 func tokenLines(r hook.Runtime, server string) string {
 	return fmt.Sprintf(`In the desk's configuration, below server.tokens, with a long random secret in the file:
 
@@ -480,8 +481,8 @@ func trustCodex(ctx context.Context, a *app.App, o install.Options, client insta
 	return install.TrustThem(ctx, o, hooks, start)
 }
 
-// sayInstalled says whether the hook is in force, and what stays open. It is an error if
-// the runtime does not ask the hook.
+// sayInstalled says whether the hook is in force, and what it does not cover. It returns
+// an error if the runtime does not ask the hook.
 func sayInstalled(ctx context.Context, a *app.App, o install.Options, client install.Client) error {
 	open := install.Open(o)
 	said := fmt.Sprintf("%s asks the desk %s. A session that already runs may go on without it: start it anew.",
@@ -529,8 +530,8 @@ func sayInstalled(ctx context.Context, a *app.App, o install.Options, client ins
 	return nil
 }
 
-// triable reports whether doctor --live can try an installation: the runtime's client works
-// without a person, and asks no hook but the one that is tried.
+// triable reports whether doctor --live can try an installation: the runtime's client works without
+// a person, and asks only the hook that is tried.
 func triable(o install.Options) bool {
 	return live.Program(o.Runtime.Name) != "" && o.Scope != install.Managed && !o.Beside
 }
