@@ -1,7 +1,6 @@
-// Package costs holds what a call and a start cost, as numbers that do not hang on the machine:
-// allocations, SQL statements, memory and bytes. costs.tsv has them, a line each, with the percentage by which one
-// may grow. Its test measures them and fails if one grew by more, so that a commit that costs more also changes
-// costs.tsv.
+// Package costs has what a call and a start cost, as numbers that do not depend on the machine: allocations, SQL
+// statements, memory and bytes. costs.tsv has them, a line each, with the percentage by which one may grow. Its test
+// measures them and fails if one grew by more, so that a commit that costs more also changes costs.tsv.
 //
 //	make costs
 //
@@ -15,8 +14,8 @@ import (
 	"strings"
 )
 
-// cost is one line of costs.tsv: name, value, by how many per cent it may grow, and what it is,
-// with tabs between them.
+// cost is one line of costs.tsv: name, value, the percentage by which it may grow, and a
+// description, separated by tabs.
 type cost struct {
 	name   string
 	value  float64
