@@ -1,7 +1,6 @@
-// Package lazy holds what a package would otherwise make before main runs: sets of words, and
-// regular expressions. The linker lays them out as text, and the first question makes the rest,
-// so that a run pays for what it uses. Both are for variables of packages; they are safe for use
-// by several goroutines.
+// Package lazy makes sets of words and regular expressions at their first use, instead of before
+// main runs. Until then they are plain text in the program, so that a run pays only for what it
+// uses. Both are for variables of packages; they are safe for use by several goroutines.
 package lazy
 
 import (
