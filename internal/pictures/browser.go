@@ -28,7 +28,7 @@ func newBrowser() (browser, error) {
 	return browser{}, errNoBrowser
 }
 
-// measured is what a page says of itself.
+// measured has the measures that a page takes of itself.
 type measured struct {
 	All []struct {
 		Lines  int
@@ -53,7 +53,7 @@ func (b browser) measure(ctx context.Context, page string) (m measured, err erro
 	return m, json.Unmarshal(found[1], &m)
 }
 
-// draw writes a page as a picture, twice as fine as it is wide.
+// draw writes a page as a picture, at twice the page's resolution.
 func (b browser) draw(ctx context.Context, page, file string) error {
 	m, err := b.measure(ctx, page)
 	if err != nil {

@@ -72,7 +72,7 @@ func newDesk(ctx context.Context) (*desk, error) {
 	return &desk{core.NewGate(s.CoreStores(), rules, slog.New(slog.DiscardHandler)), func() { _ = s.Close(); <-ended }}, nil
 }
 
-// call is one that an agent asks for.
+// call is a tool call that an agent asks for.
 type call struct {
 	calls.Call
 	workdir, agent string

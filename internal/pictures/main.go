@@ -3,11 +3,11 @@
 //
 //	go run ./internal/pictures docs/pictures [FOLDER]
 //
-// With a second folder it draws there a picture of each kind of call, on both platforms side by side, and writes beside it
-// what approvalbot watch shows of it. internal/web's browser tests draw the same calls on pages.
+// If a second folder is given, it also draws there a picture of each kind of call, on both platforms side by side,
+// and writes beside it what approvalbot watch shows of it. internal/web's browser tests draw the same calls on pages.
 //
-// Chromium draws them, at the width of a phone. The test of this package holds that
-// typical cards do not grow beyond what a tired person reads there.
+// Chromium draws them, at the width of a phone. The test of this package checks that
+// typical cards stay short enough to be read there by a tired person.
 package main
 
 import (

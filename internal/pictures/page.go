@@ -60,7 +60,7 @@ func discord(c card.Card) picture {
 	return picture{"discord", text.String(), rows.String()}
 }
 
-// markdown is what Discord makes of as much of its Markdown as cards have.
+// markdown draws Markdown as Discord does, as far as cards use it.
 func markdown(s string) string {
 	var out strings.Builder
 	lines := strings.Split(s, "\n")

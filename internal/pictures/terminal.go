@@ -17,7 +17,8 @@ const (
 	wideTerminal   = 100
 )
 
-// terminal is what approvalbot watch shows of an approval on a terminal of so many columns.
+// terminal is what approvalbot watch shows of an approval on a terminal with that number of
+// columns.
 func (d *desk) terminal(ctx context.Context, a approval.Approval, columns int) (string, error) {
 	c, err := d.gate.Card(ctx, a)
 	if err != nil {
