@@ -1,4 +1,5 @@
-// Package progress says on a terminal how far something is that takes more than a second.
+// Package progress shows on a terminal the progress of work that takes more than a
+// second.
 package progress
 
 import (
@@ -27,8 +28,8 @@ type Line struct {
 	part, of int64
 }
 
-// Start begins to say on out what is being done. If out is no terminal, it returns nil, a Line that
-// is never drawn.
+// Start begins to show on out what is being done. If out is no terminal, it returns nil, a Line
+// that is never drawn.
 func Start(out io.Writer, terminal bool, what string) *Line {
 	if !terminal {
 		return nil
@@ -49,7 +50,7 @@ func (l *Line) At(what string, part, of int64) {
 	l.what, l.part, l.of = what, part, of
 }
 
-// End takes the line away. Only the first counts.
+// End removes the line. A second call has no effect.
 func (l *Line) End() {
 	if l == nil {
 		return
