@@ -1,7 +1,7 @@
-// Command release makes what a release consists of into dist/, from the module two
-// folders up: static binaries in archives with completions and manual pages, packages
-// for Debian and Red Hat, an image archive, the list of modules with their licences, and
-// the checksums of all that. The same commit gives the same bytes on every machine.
+// Command release writes the files of a release to dist/, from the module two folders up:
+// static binaries in archives with completions and manual pages, packages for Debian and
+// Red Hat, an image archive, the list of modules with their licences, and the checksums
+// of all that. The same commit gives the same bytes on every machine.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// platform is one that binaries are made for.
+// platform is an operating system and architecture for which binaries are made.
 type platform struct{ os, arch string }
 
 var platforms = []platform{
@@ -107,8 +107,8 @@ func begin(dist string) (*release, error) {
 	return r, os.MkdirAll(r.dist, 0o755)
 }
 
-// packageVersion is a version as packages take it: a commit without a tag comes before
-// every release.
+// packageVersion is a version in the form that packages require: a commit without a tag
+// comes before every release.
 func packageVersion(described string) string {
 	if v, tagged := strings.CutPrefix(described, "v"); tagged {
 		return v

@@ -112,8 +112,8 @@ var licenses = []struct{ id, sentence string }{
 	{"BSD-2-Clause", "redistributions in binary form must reproduce the above copyright notice"},
 }
 
-// licenseOf reads a module's licence. One that it does not know is an error: somebody
-// has to look whether it may be shipped.
+// licenseOf reads a module's licence. A licence that it does not know is an error: a
+// person must check whether the module may be shipped.
 func (r *release) licenseOf(m *debug.Module) (string, error) {
 	dir, err := output(r.root, "go", "list", "-m", "-f", "{{.Dir}}", m.Path)
 	if err != nil {
