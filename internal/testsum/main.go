@@ -1,4 +1,5 @@
-// Command testsum runs go test with its arguments and ends with what was not tested:
+// Command testsum runs go test with its arguments, and lists at the end what was not
+// tested:
 //
 //	go run ./internal/testsum -race ./a/... -- ./b/...
 //
