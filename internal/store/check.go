@@ -9,8 +9,9 @@ import (
 // second.
 const lookedThrough = 256 << 20
 
-// Check gives the engine's name and version, and has SQLite look through its file (PRAGMA quick_check) if that is small;
-// whole reports whether it did. The error says what is damaged. [Store.CheckRows] looks through a file of any size.
+// Check gives the engine's name and version, and has SQLite look through its file (PRAGMA quick_check) if that is
+// small; whole reports whether SQLite looked through it. The error says what is damaged. [Store.CheckRows] looks
+// through a file of any size.
 func (s *Store) Check(ctx context.Context) (engine string, whole bool, err error) {
 	if s.dialect.many {
 		return "PostgreSQL", false, nil

@@ -29,9 +29,9 @@ const (
 )
 
 // CheckRows calls found with a sentence for every row that is not as the desk wrote it: its MAC
-// does not fit, or it is an approval that was asked for after that time and the log says that it
-// ended otherwise; also if SQLite finds its file damaged. It reads page by page. Without the store's key, see [OpenToRead], no MAC is
-// checked, and marked is false.
+// does not fit, or it is an approval that was asked for after that time and the log says that it ended otherwise. It
+// also calls found if SQLite finds its file damaged. It reads page by page. Without the store's key, see
+// [OpenToRead], no MAC is checked, and marked is false.
 func (s *Store) CheckRows(ctx context.Context, afterMs int64, found func(problem string)) (marked bool, err error) {
 	return s.CheckRowsAt(ctx, afterMs, found, func(context.Context) error { return ctx.Err() })
 }
@@ -177,9 +177,9 @@ func (s *Store) notOurs(table, id string, found func(problem string)) {
 	found(fmt.Sprintf("the row %s of table %s was not written by the desk: its MAC does not fit", id, table))
 }
 
-// checkApprovals names the approvals whose MAC does not fit, and those of after that time that the log contradicts. It
-// takes them in the order in which they lie on the disk: keys are random, and in their order each row of a SQLite file is
-// another page, and each of its records too.
+// checkApprovals names the approvals whose MAC does not fit, and those asked for after that time that the log
+// contradicts. It reads them in the order in which they lie on the disk: keys are random, and in their order each row
+// of a SQLite file is another page, and each of its records too.
 func (s *Store) checkApprovals(
 	ctx context.Context, afterMs int64, found func(problem string), rest func(context.Context) error,
 ) error {
@@ -232,8 +232,8 @@ func (s *Store) believed(page [][]any, found func(problem string)) (all []approv
 	return all, nil
 }
 
-// compared reads of a row of approvalColumns what the log is compared with. Of a row that has been believed that is all:
-// most of a check's time would go into the rest.
+// compared reads of a row of approvalColumns what the log is compared with. For a row that has been believed, that is
+// all: most of a check's time would go into the rest.
 func (k keyring) compared(row []any) (a approval.Approval, err error) {
 	var body, mac text
 	for i, dest := range approvalDest(&a, &body, &mac) {

@@ -202,7 +202,8 @@ func (s *Store) Grants(ctx context.Context, f core.GrantFilter) ([]approval.Gran
 
 // DropGrants removes the grants that the filter selects and appends what event
 // makes of each to the log, in one transaction. It gives what it removed. An
-// filter that names no grant, owner, agent, session or approval selects none.
+// filter that does not name a grant, owner, agent, session or approval is empty: it does
+// not remove any grant.
 func (s *Store) DropGrants(
 	ctx context.Context, f core.GrantFilter, event func(approval.Grant) approval.Event,
 ) (dropped []approval.Grant, err error) {

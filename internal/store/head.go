@@ -86,8 +86,8 @@ func (s *Store) Checkpoints(ctx context.Context, upTo int64, fn func(approval.Ev
 }
 
 // Unlogged gives the key of an approval, of those asked for after that time, that no
-// entry of the log from that number on is about; empty if there is none. Every approval is
-// written together with an entry.
+// entry of the log from that number on is about; empty if there is no such approval. Every approval
+// is written together with an entry.
 func (s *Store) Unlogged(ctx context.Context, afterMs, from int64) (key string, err error) {
 	rows, err := s.read.queryLong(ctx, unlogged, afterMs, from)
 	if err != nil {

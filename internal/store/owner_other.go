@@ -4,5 +4,5 @@ package store
 
 import "os"
 
-// sameOwner does nothing: a file belongs here to who made it.
+// sameOwner has no effect: on this system a file belongs to the user who made it.
 func sameOwner(string, os.FileInfo) error { return nil }

@@ -16,8 +16,8 @@ const (
 // pingAfterMs is how long after a commit another one is taken for granted.
 const pingAfterMs = 10_000
 
-// pingBytes is how much is written where something could not be: about what the longest
-// call takes, because a small write often still fits on a disk that is too full for that.
+// pingBytes is how much Ping writes after a write has failed: about what the longest call
+// takes, because a small write often still fits on a disk that is too full for that.
 const pingBytes = 512 << 10
 
 // Ping reports whether writes are carried out: it writes a small row if the last write
