@@ -441,7 +441,9 @@ func (w *Watch) leads(now *list, files []string) map[string]bool {
 	lead := func(rel string) {
 		end, through := w.guard.leadsTo(now.Links, rel)
 		for _, link := range through {
-			named[link] = named[link]
+			if _, is := named[link]; !is {
+				named[link] = false
+			}
 		}
 		if end != "" {
 			named[end] = true

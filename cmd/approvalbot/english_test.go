@@ -1,0 +1,82 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Of each kind of text, how often words may come in 10,000 that make a sentence one to read twice. A bound only goes down.
+var english = map[string]struct{ where, whoever, nobody, stands float64 }{
+	"comments": {where: 10, whoever: 1, nobody: 10, stands: 2},
+	"texts":    {where: 21, whoever: 8, nobody: 64.5, stands: 11.5},
+	"docs":     {where: 17.5, whoever: 6.5, nobody: 38, stands: 7},
+}
+
+var (
+	englishWord = regexp.MustCompile(`[A-Za-z']+`)
+	codeInText  = regexp.MustCompile("(?s)```.*?```|`[^`]*`")
+)
+
+// The English of comments, of texts for people and of docs gets no harder to read. Tests, generated code and words in
+// backquotes do not count. The share of if, when and because is told, not held.
+func TestEnglish_GetsNoHarder(t *testing.T) {
+	t.Parallel()
+	kinds := map[string]*strings.Builder{"comments": {}, "texts": {}, "docs": {}}
+	require.NoError(t, filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
+		name := d.Name()
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (strings.HasPrefix(name, ".") && name != ".." || name == "bin" || name == "dist" || name == "testdata" || name == "node_modules"):
+			return filepath.SkipDir
+		case strings.HasSuffix(name, ".md"):
+			text, err := os.ReadFile(path)
+			kinds["docs"].Write(text)
+			return err
+		case !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "_templ.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		for _, c := range file.Comments {
+			kinds["comments"].WriteString(c.Text() + " ")
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if s, is := n.(*ast.BasicLit); is && s.Kind == token.STRING && strings.Count(s.Value, " ") >= 3 && !strings.Contains(s.Value, "WHERE") {
+				text, _ := strconv.Unquote(s.Value)
+				kinds["texts"].WriteString(text + " ")
+			}
+			return true
+		})
+		return nil
+	}))
+	for kind, most := range english {
+		words := englishWord.FindAllString(strings.ToLower(codeInText.ReplaceAllString(kinds[kind].String(), " ")), -1)
+		of := func(list string) float64 {
+			n := 0
+			for _, w := range words {
+				if strings.Contains(" "+list+" ", " "+w+" ") {
+					n++
+				}
+			}
+			return float64(n) * 10_000 / float64(len(words))
+		}
+		t.Logf("%s: %d words; if, when and because %.1f in 10,000", kind, len(words), of("if when because"))
+		assert.LessOrEqual(t, of("where"), most.where, "%s: where", kind)
+		assert.LessOrEqual(t, of("whoever whatever wherever"), most.whoever, "%s: whoever", kind)
+		assert.LessOrEqual(t, of("nobody none nothing"), most.nobody, "%s: nobody", kind)
+		assert.LessOrEqual(t, of("stand stands"), most.stands, "%s: stands", kind)
+	}
+}
