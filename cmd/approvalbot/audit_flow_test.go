@@ -108,7 +108,7 @@ func (r *rig) believe() {
 		if filepath.Base(step) < "00013" || strings.Contains(string(text), "DROP INDEX") { // one that makes indexes anew does so again
 			continue
 		}
-		for _, m := range added.FindAllStringSubmatch(string(text), -1) {
+		for _, m := range slices.Backward(added.FindAllStringSubmatch(string(text), -1)) {
 			if m[1] != "" {
 				r.meddle("DROP " + m[1] + " " + m[2])
 			} else {

@@ -166,6 +166,7 @@ func (l *locked) Write(p []byte) (int, error) {
 }
 
 var policyOfTests = api.Policy{Enabled: true, Mode: "always", PolicyHash: "7e57", SelfApproval: "block", Classes: []api.ClassPolicy{}, Away: []api.Absence{},
+	Confine:   api.ConfinePolicy{Mode: "off", Readable: []string{}, Toolchains: []string{}, Tokens: []string{}},
 	Approvers: api.Approvers{Allowed: []string{}, Disabled: []string{}, Effective: []string{}}, Routing: api.RoutingPolicy{Mode: "both", Targets: []string{}, Fallback: []string{}},
 	Verifier: api.VerifierPolicy{FailMode: "deny", Include: []string{}, Exclude: []string{}},
 	Exec:     api.ExecPolicy{Security: "allowlist", Ask: "on-miss", AskFallback: "deny", Allowlist: []string{"git status"}, SafeBins: []string{}}}

@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"strings"
-
 	"approvalbot/internal/approval"
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
@@ -29,15 +27,16 @@ var confinedLocally = finding.OfClass[approval.R0].Or(finding.OfClass[approval.R
 // removing finds words of removals, resets and force, also as parts of a name in camel case. A confined call may do these
 // in its workspace, so a command that is not understood and has one asks. In doubt it does: these are words of any language
 // in any place, and the list is not complete.
-var removing = lazy.Pattern(`(?:^|[^a-zA-Z]|[a-z])(?i:` + strings.ReplaceAll(removalWords, " ", "|") + `)(?:$|[^a-z])` +
+var removing = lazy.Pattern(`(?:^|[^a-zA-Z]|[a-z])(?i:` + removalWords + `)(?:$|[^a-z])` +
 	`|(?:^|[\s"'])-[a-zA-Z]{0,3}[fF][a-zA-Z]{0,3}(?:$|[\s"'])|--(?:hard|mirror|replace|no-preserve-root|accept-data-loss)` +
 	`|\bbranch\s+-[DM]\b|\bperl\s+-\S*i|(?:^|\s)-(?:es|i)(?:$|\s)`)
 
-const removalWords = "rm rmdir rmtree rimraf del trash unlink shred truncate reset force delete destroy discard drop erase overwrite prune purge " +
-	"remove removedirs removesync deletesync unlinksync rmsync truncatesync emptydirsync cleanall removeall deleteall deleteifexists wipe nuke zap clobber " +
-	"mrproper distclean realclean veryclean clean cleanup clear flush uninstall teardown revert rollback restore undo redo abandon strip expunge evict " +
-	"obliterate terminate empty kill killall pkill resetdb fresh refresh downgrade checkout rebase amend reflog stash filter-branch update-ref symbolic-ref " +
-	"checkout-index repack gc deinit"
+const removalWords = `rm|rmdir|rmtree|rimraf|del|trash|unlink|shred|truncate|reset|force|delete|destroy|discard|drop|erase|overwrite|` +
+	`prune|purge|remove|removedirs|removesync|deletesync|unlinksync|rmsync|truncatesync|emptydirsync|cleanall|` +
+	`removeall|deleteall|deleteifexists|wipe|nuke|zap|clobber|mrproper|distclean|realclean|veryclean|clean|cleanup|` +
+	`clear|flush|uninstall|teardown|revert|rollback|restore|undo|redo|abandon|strip|expunge|evict|obliterate|` +
+	`terminate|empty|kill|killall|pkill|resetdb|fresh|refresh|downgrade|checkout|rebase|amend|reflog|stash|` +
+	`filter-branch|update-ref|symbolic-ref|checkout-index|repack|gc|deinit`
 
 // outlives finds what may go on behind the answer: a confined call ends with all that it started.
 var outlives = lazy.Pattern(`(?:^|[^&>|<0-9])&(?:[^&>]|$)|(?:^|[^a-zA-Z])(?:nohup|setsid|disown|coproc|tmux|screen|daemonize|start-stop-daemon)(?:$|[^a-zA-Z])|--(?:daemon|detach|background)`)

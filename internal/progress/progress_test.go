@@ -2,6 +2,7 @@ package progress
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,11 +10,29 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// terminal is what was written to it so far.
+type terminal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *terminal) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *terminal) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
 // Nothing is said in the first second, then one line, which is gone in the end.
 func TestLine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var out strings.Builder
+		var out terminal
 		l := Start(&out, true, "checking the log")
 		l.At("checking the log, record 500 of 2000", 500, 2000)
 		time.Sleep(after - time.Millisecond)
@@ -38,7 +57,7 @@ func TestLine(t *testing.T) {
 func TestLine_Silent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var out strings.Builder
+		var out terminal
 		l := Start(&out, true, "soon over")
 		time.Sleep(after / 2)
 		l.End()

@@ -571,7 +571,7 @@ func undo(i intruder, name string) {
 		return
 	}
 	added := regexp.MustCompile(`CREATE (INDEX|TABLE) (\w+)|(ALTER TABLE \w+) ADD (COLUMN \w+)`)
-	for _, m := range added.FindAllStringSubmatch(string(text), -1) {
+	for _, m := range slices.Backward(added.FindAllStringSubmatch(string(text), -1)) {
 		if m[1] != "" {
 			i.exec("DROP " + m[1] + " " + m[2])
 		} else {
