@@ -145,6 +145,24 @@ func TestTriedConfined(t *testing.T) {
 	require.Nil(t, got.Approval.Confined)
 }
 
+// A classifier's word counts for a call that failed confined, and a yes then runs it as it is.
+func TestTriedConfinedBesideAClassifier(t *testing.T) {
+	d := newFixture(t)
+	d.use(func(r *core.Rules) {
+		r.Classifier = opinion{says: approval.Opinion{Assessment: approval.Assessment{RiskClass: approval.R4}}}
+		r.Policy = byName{hash: "1", unsure: true}
+	})
+	d.ranConfined(t, d.confined(t, "unknown"), 7)
+	a := d.confined(t, "unknown")
+	require.Equal(t, approval.Pending, a.Status)
+	require.Equal(t, approval.R4, a.Assessment.RiskClass)
+	require.Nil(t, a.Confined)
+	_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "", "")
+	require.NoError(t, err)
+	_, err = d.Claim(t.Context(), confiner, a.ID, core.ClaimInput{})
+	require.NoError(t, err)
+}
+
 // A policy that confines nothing any more hands out nothing that was allowed so.
 func TestConfinedUnderOtherRules(t *testing.T) {
 	d := newFixture(t)

@@ -92,6 +92,7 @@ type byName struct {
 	denied string // a tool that is denied beside "deny"
 	grave  string // a tool that is R4 beside "grave"
 
+	unsure      bool   // a classifier is asked about what is pending
 	quorum      int    // of all that asks; 0: one
 	allows      string // a tool that is allowed as it is
 	noConfining bool   // nothing runs confined
@@ -126,6 +127,7 @@ func (p byName) Judge(_ context.Context, c approval.Call) approval.Judgement {
 		if p.noConfining {
 			j.Confined = nil
 		}
+		j.Unsure = p.unsure && j.Outcome == approval.OutcomeAsk
 	case "two":
 		j.Rule.MinApprovals = 2
 	case p.grave, "grave":

@@ -15,7 +15,7 @@ func newConfineCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "confine [flags] -- CMD [ARG...]",
 		Short: "Run a command that can change its workspace and nothing else; asks no desk",
-		Long: "This is experimental: no policy and no hook uses it, and docs/confine.md lists what an adversary got out of it.\n" +
+		Long: "This is experimental: no hook uses it, policy only if the operator says so, and docs/confine.md lists what adversaries got out of it.\n" +
 			"Run a command that can change its workspace and nothing else: no network, no other process, an empty home, and of the\n" +
 			"machine its programs alone (Linux, bubblewrap; never as root). Secrets of the workspace are hidden. What others would obey\n" +
 			"(hooks and settings of git, of agents, of editors and of CI, .envrc, …) is compared afterwards at every depth: what is new or\n" +
