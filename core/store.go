@@ -185,7 +185,7 @@ type Filter struct {
 	AgentID    string
 	SessionKey string
 	ToolName   string
-	Risk       *approval.RiskClass // of pending ones alone; nil: any
+	Risk       *approval.RiskClass // nil: any
 	BeforeMs   int64               // asked for before that time; 0: whenever
 	SinceMs    int64               // asked for then or later
 	Limit      int                 // 1 to 200

@@ -19,7 +19,7 @@ const maxPage = 200
 // List gives approvals newest first, with deliveries. A Limit outside 1 to 200
 // means 200. One that is not believed is left out. A Cursor that List did not make is CodeInvalidRequest.
 func (s *Store) List(ctx context.Context, f core.Filter) (core.Page, error) {
-	if f.Search != "" {
+	if f.Search != "" || f.Risk != nil && f.Status != approval.Pending {
 		return s.search(ctx, f)
 	}
 	return s.list(ctx, f)
@@ -163,25 +163,23 @@ func listQuery(f core.Filter, by *condition) (string, []any, error) {
 	if f.RoundAfterMs != 0 { // the number is spelled out as the small index of rounds has it
 		where = append(where, "round_ms > 0 AND round_ms > "+param(f.RoundAfterMs))
 	}
-	// The first page has a bound too: it leads to an index in the right order.
 	created, key, err := before(f)
 	if err != nil {
 		return "", nil, err
 	}
+	// The first page has a bound too: it leads to an index in the right order. The expression leads to one that has not
+	// the order of the page, but finds so few that they can be sorted.
+	asked := "created_ms"
+	if f.RoundAfterMs != 0 || by != nil && by.lane {
+		asked = "created_ms + 0"
+		where = append(where, asked+" <= "+param(created))
+	}
 	if f.SinceMs != 0 {
-		where = append(where, "created_ms >= "+param(f.SinceMs))
+		where = append(where, asked+" >= "+param(f.SinceMs))
 	}
-	order := "created_ms DESC, key DESC"
-	if by != nil && by.lane {
-		order = "created_ms + 0 DESC, key DESC"
-		where = append(where, "created_ms + 0 <= "+param(created))
-		if f.SinceMs != 0 {
-			where = append(where, "created_ms + 0 >= "+param(f.SinceMs))
-		}
-	}
-	where = append(where, fmt.Sprintf("(created_ms, key) < (%s, %s)", param(created), param(key)))
+	where = append(where, fmt.Sprintf("(%s, key) < (%s, %s)", asked, param(created), param(key)))
 	return selectApprovals + "a.key IN (SELECT key FROM approvals WHERE " + strings.Join(where, " AND ") +
-		" ORDER BY " + order + " LIMIT CAST(" + param(f.Limit+1) + " AS BIGINT)) ORDER BY a.created_ms " +
+		" ORDER BY " + asked + " DESC, key DESC LIMIT CAST(" + param(f.Limit+1) + " AS BIGINT)) ORDER BY a.created_ms " +
 		"DESC, a.key DESC, d.created_ms, d.id", args, nil
 }
 

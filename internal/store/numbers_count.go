@@ -156,6 +156,7 @@ func (x *step) add(q int64, a approval.Approval) {
 		x.pieces[q] = pieces{}
 	}
 	x.pieces[q].add(core.SearchText(a))
+	x.pieces[q][pieceOfClass(a.Assessment.RiskClass)] = struct{}{}
 	if !a.Final() {
 		return
 	}

@@ -54,6 +54,7 @@ func (h *history) ask() {
 	a.CreatedAtMs = h.clock
 	a.ToolName, a.AgentID = fmt.Sprint("tool", h.IntN(3)), fmt.Sprint("agent", h.IntN(3))
 	a.Summary = fmt.Sprintf("Über file-%d now", h.IntN(10_000))
+	a.Assessment.RiskClass = approval.RiskClass(h.IntN(4)) // R4: none
 	c := core.Change{Events: []approval.Event{event(a, approval.EventRequested)}}
 	if h.IntN(2) == 0 {
 		a.Status, a.ResolvedAtMs = approval.Approved, h.clock
@@ -137,17 +138,21 @@ func (h *history) checkSearch() {
 		words = append(words, a.Code, a.Key[:9], a.Key, strings.Fields(a.Summary)[1], a.Summary)
 	}
 	for _, w := range words {
-		for _, f := range []core.Filter{{}, {ToolName: "tool1"}, {Status: approval.Denied}, {SinceMs: h.clock - dayMs}, {BeforeMs: h.clock - dayMs}} {
+		class := approval.RiskClass(h.IntN(5))
+		for _, f := range []core.Filter{{}, {ToolName: "tool1"}, {Status: approval.Denied}, {SinceMs: h.clock - dayMs}, {BeforeMs: h.clock - dayMs},
+			{Risk: &class}, {Risk: &class, Status: approval.Approved}, {Risk: &class, Status: approval.Pending}} {
 			keys := func(of []approval.Approval) (keys []string) {
 				for _, a := range of {
-					if f.Search != "" || core.Speaks(a, w) {
+					if f.Search != "" || core.Speaks(a, w) && (f.Risk == nil || *f.Risk == a.Assessment.RiskClass) {
 						keys = append(keys, a.Key)
 					}
 				}
 				return keys
 			}
 			f.Limit = 1 + h.IntN(20)
-			want := keys(listed(f))
+			any := f
+			any.Risk = nil
+			want := keys(listed(any))
 			f.Search = w
 			require.Equal(h.t, want, keys(listed(f)), "%+v", f)
 		}

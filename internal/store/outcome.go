@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/go-json-experiment/json"
-	jsonv1 "github.com/go-json-experiment/json/v1"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
@@ -80,10 +79,7 @@ func (o *logged) add(kind approval.EventType, data []byte) {
 	}
 	switch kind {
 	case approval.EventResolved:
-		var facts struct {
-			Status approval.Status `json:"status"`
-		}
-		o.allowed = json.Unmarshal(data, &facts, jsonv1.DefaultOptionsV1()) == nil && facts.Status == approval.Approved
+		o.allowed = statusOf(data) == approval.Approved
 		o.since, o.revoked = 0, false
 		o.resolved++
 	case approval.EventClaimed:
@@ -94,6 +90,31 @@ func (o *logged) add(kind approval.EventType, data []byte) {
 		o.undone = o.undone || o.resolved <= 1
 	case approval.EventUngranted:
 		o.ended = append(o.ended, data)
+	}
+}
+
+// statusOf is the status in a record's data, which comes early in it, so that most of a check's records need not be
+// read to their end; empty if there is none.
+func statusOf(data []byte) approval.Status {
+	d := jsontext.NewDecoder(bytes.NewBuffer(data))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return ""
+	}
+	for {
+		name, err := d.ReadToken()
+		if err != nil || name.Kind() != '"' {
+			return ""
+		}
+		if name.String() != "status" {
+			if d.SkipValue() != nil {
+				return ""
+			}
+			continue
+		}
+		if status, err := d.ReadToken(); err == nil && status.Kind() == '"' {
+			return approval.Status(status.String())
+		}
+		return ""
 	}
 }
 

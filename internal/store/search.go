@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -20,8 +21,8 @@ const (
 	keysFrom      = `SELECT created_ms FROM approvals WHERE key >= $1 AND key < $2 LIMIT 20`
 )
 
-// search is List of a filter that searches. It passes over the quarters of an hour that cannot have the words, as far as
-// the worker of [Store.CountOn] has come.
+// search is List of a filter that asks for words or for a risk class. It passes over the quarters of an hour that cannot
+// have them, as far as the worker of [Store.CountOn] has come.
 func (s *Store) search(ctx context.Context, f core.Filter) (p core.Page, err error) {
 	if f.Limit < 1 || f.Limit > maxPage {
 		f.Limit = maxPage
@@ -52,11 +53,15 @@ func (s *Store) searched(ctx context.Context, st numbersState, f core.Filter) (p
 		below++
 	}
 	wanted, until := piecesOf(f.Search), st.until // there are filters for what was asked for before until
+	l := look{of: f, walk: f}
+	l.walk.Search, l.walk.Limit = "", maxPage
+	if f.Risk != nil && f.Status != approval.Pending { // what waits has an index by class
+		wanted = append(wanted, pieceOfClass(*f.Risk))
+		l.walk.Risk = nil
+	}
 	if len(wanted) == 0 {
 		until = 0
 	}
-	l := look{of: f, walk: f}
-	l.walk.Search, l.walk.Limit = "", maxPage
 	var again map[int64]bool
 	for start := below; below > f.SinceMs; {
 		spans := []span{{until, below}}
@@ -91,6 +96,10 @@ type look struct {
 	page     core.Page
 }
 
+func (l *look) finds(a approval.Approval) bool {
+	return (l.walk.Risk == l.of.Risk || a.Assessment.RiskClass == *l.of.Risk) && core.Speaks(a, l.of.Search)
+}
+
 // lookInto goes on with what was asked for at that time or later, and reports whether the page is complete.
 func (s *Store) lookInto(ctx context.Context, l *look, from int64) (over bool, err error) {
 	l.walk.SinceMs = max(l.of.SinceMs, from)
@@ -101,7 +110,7 @@ func (s *Store) lookInto(ctx context.Context, l *look, from int64) (over bool, e
 		}
 		l.page.Looked += max(len(page.Items), aLook)
 		for _, a := range page.Items {
-			if l.page.BackMs = a.CreatedAtMs; !core.Speaks(a, l.of.Search) {
+			if l.page.BackMs = a.CreatedAtMs; !l.finds(a) {
 				continue
 			}
 			if n := len(l.page.Items); n == l.of.Limit {

@@ -33,6 +33,9 @@ func filterOf(q url.Values, zone *time.Location) historyFilter {
 		return t.AddDate(0, 0, more).UnixMilli()
 	}
 	f.SinceMs, f.BeforeMs, f.Search = day("from", 0), day("to", 1), q.Get("q")
+	if class := approval.R0; class.UnmarshalText([]byte(f.risk)) == nil {
+		f.Risk = &class
+	}
 	return f
 }
 
@@ -63,7 +66,7 @@ func (p readers) found(ctx context.Context, v reader, f historyFilter, n int) (o
 				out.all = append(out.all, a)
 			}
 		}
-		if f.Search != "" {
+		if page.Looked > 0 {
 			out.backMs = page.BackMs
 		}
 		read += max(len(page.Items), page.Looked)
