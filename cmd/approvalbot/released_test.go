@@ -139,6 +139,7 @@ func TestReleased_StoreGoesOn(t *testing.T) {
 				unpack(t, r, filepath.Join(released, version.Name()), file)
 				r.start()
 				t.Cleanup(r.stop)
+				requireRated(t, r)
 				goesOn(t, r)
 				r.stop()
 				r.start()
@@ -178,6 +179,21 @@ func unpack(t *testing.T, r *rig, dir, file string) {
 	_, err = db.Exec(fmt.Sprintf(`UPDATE approvals SET expires_ms = %[1]d, timer_ms = %[1]d WHERE status = 'pending'`,
 		time.Now().Add(time.Hour).UnixMilli()))
 	require.NoError(t, err)
+}
+
+// requireRated: what waited before the store had a column for it is found by its risk class.
+func requireRated(t *testing.T, r *rig) {
+	t.Helper()
+	driver, name := "sqlite", filepath.Join(r.dir, "desk.db")
+	if r.database != "" {
+		driver, name = "pgx", r.database
+	}
+	db, err := sql.Open(driver, name)
+	require.NoError(t, err)
+	defer db.Close()
+	var rated int
+	require.NoError(t, db.QueryRow(`SELECT COUNT(*) FROM approvals WHERE status = 'pending' AND risk = 3`).Scan(&rated))
+	require.Equal(t, 2, rated)
 }
 
 func goesOn(t *testing.T, r *rig) {

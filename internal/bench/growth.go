@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -330,16 +330,27 @@ func (l *looker) command(words ...string) {
 	if words[0] == "doctor" || words[0] == "backup" {
 		cmd.Args = append(cmd.Args, "--config", filepath.Join(l.dir, "config.yaml"))
 	}
-	out, err := cmd.CombinedOutput()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Start()
+	most := float64(0)
+	if err == nil {
+		over := make(chan error, 1)
+		go func() { over <- cmd.Wait() }()
+		for running := true; running; { // its own account at the end counts the memory of this process, too
+			most = max(most, memory(cmd.Process.Pid, "VmHWM"))
+			select {
+			case err = <-over:
+				running = false
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+	}
 	said := "ok"
 	if err != nil {
-		said = fmt.Sprintf("%v: %.200s", err, out[max(0, len(out)-200):])
+		said = fmt.Sprintf("%v: %.200s", err, out.Bytes()[max(0, out.Len()-200):])
 	}
-	memory := float64(0)
-	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		memory = float64(u.Maxrss) / 1000
-	}
-	fmt.Printf("  %-44s %10.1f ms  %.0f MB, %s\n", "approvalbot "+strings.Join(words[:min(3, len(words))], " "), ms(time.Since(began)), memory, said)
+	fmt.Printf("  %-44s %10.1f ms  %.0f MB, %s\n", "approvalbot "+strings.Join(words[:min(3, len(words))], " "), ms(time.Since(began)), most, said)
 }
 
 func (l *looker) get(method, path, token, body string) ([]byte, error) {
