@@ -37,7 +37,6 @@ type Spec struct {
 	Equals   bool            // a value behind a letter may begin with "=", which is no part of it
 	Kind     operand
 	Skip     int             // leading operands that are text
-	Given    string          // short options that give what is skipped otherwise
 	most     int             // how many operands there may be, if not 0
 	Code     finding.Code    // what the command is, if no worse code is found
 	reads    map[string]bool // options whose value is a file of which the contents are told
@@ -252,8 +251,7 @@ func (c *scanner) cluster() Token {
 func (sp *Spec) Judge(x *Call, _ string, args []workspace.Word) {
 	x.Add(sp.Code)
 	c := x.Scanner(sp, args)
-	operands, several, given := 0, false, false
-	var skipped []workspace.Word
+	operands, several := 0, false
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		if sp.Fixed && t.Word.Kind == workspace.Computed {
 			x.Add(finding.DynamicArgument)
@@ -263,20 +261,12 @@ func (sp *Spec) Judge(x *Call, _ string, args []workspace.Word) {
 			if t.Value && sp.readsValue(t.Option) {
 				x.Read(t.Word)
 			}
-			given = given || strings.Contains(sp.Given, t.Option)
 			continue
 		case operands >= sp.Skip:
 			x.operand(sp.Kind, t.Word)
-		default:
-			skipped = append(skipped, t.Word)
 		}
 		operands++
 		several = several || t.Word.Several()
-	}
-	if given {
-		for _, w := range skipped {
-			x.operand(sp.Kind, w)
-		}
 	}
 	tooMany := sp.most > 0 && (operands > sp.most || several)
 	if tooMany || sp.Kind == NoOperands && operands > 0 {

@@ -154,7 +154,7 @@ func optionFacts(r row) (list []string) {
 	for _, o := range [...]struct{ what, options string }{
 		{"options", r.Flags}, {"keeps what is in its files with", r.Appends}, {"with a value behind =", r.Optional}, {"with a value or none", r.Maybe}, {"with text", r.Text + " " + r.Dash},
 		{"with a name that is told", r.Tells}, {"reads", r.Reads}, {"reads, with directories", r.Tree}, {"SQL", strings.TrimSpace(r.Postgres + " " + r.Mysql + " " + r.Sqlite)}, {"makes", r.Makes}, {"writes", r.Writes}, {"writes names beginning with", r.Prefix}, {"with a file of the project", r.Project},
-		{"with an address", r.Address}, {"in a directory of the workspace", r.Inside}, {"history of", r.History}, {"jq", r.Jq}, {"of OWNER/NAME", r.Slug},
+		{"in a directory of the workspace", r.Inside}, {"history of", r.History}, {"jq", r.Jq}, {"of OWNER/NAME", r.Slug},
 		{"builds", r.Builds}, {"empties and builds", r.Empties}, {"with environments", r.Environment}, {"with profiles, but for production", r.Profiles}, {"with an everyday target", r.Everyday},
 	} {
 		if strings.TrimSpace(o.options) != "" {

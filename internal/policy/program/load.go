@@ -28,8 +28,8 @@ func (l *loader) entry(where string, r row, parent *entry) *entry {
 	e := &entry{doc: r, roles: map[string]role{}, shapes: map[string]*regexp.Regexp{}, skip: r.First, most: r.Most,
 		onedash: r.OneDash, version: r.Version,
 		least: r.Least, here: r.Here, fetches: r.Fetches, restores: r.Restores}
-	e.spec = command.Spec{All: r.All, Number: r.Numbers, Fixed: r.Fixed, Globs: r.Globs, Posix: r.Posix, Apart: r.Apart,
-		Equals: r.Equals || parent != nil && parent.spec.Equals, Given: r.Given, Strict: true,
+	e.spec = command.Spec{All: r.All, Number: r.Numbers, Fixed: r.Fixed, Posix: r.Posix, Apart: r.Apart,
+		Equals: r.Equals || parent != nil && parent.spec.Equals, Strict: true,
 		Long: map[string]bool{}, Texts: map[string]bool{}, Optional: map[string]bool{}}
 	o := optionList{l: l, where: where, e: e, known: map[string]string{}}
 	o.row(r)
@@ -252,7 +252,7 @@ func (o *optionList) row(r row) {
 		{"text", r.Text, true, textRole}, {"dash", r.Dash, true, textRole}, {"tells", r.Tells, true, tellsRole},
 		{"reads", r.Reads, true, readsRole}, {"tree", r.Tree, true, treeRole},
 		{"makes", r.Makes, true, makesRole}, {"writes", r.Writes, true, writesRole}, {"prefix", r.Prefix, true, prefixRole}, {"project", r.Project, true, projectRole},
-		{"address", r.Address, true, addressRole}, {"history", r.History, true, historyRole},
+		{"history", r.History, true, historyRole},
 		{"jq", r.Jq, true, jqRole}, {"slug", r.Slug, true, slugRole}, {"inside", r.Inside, true, insideRole},
 		{"postgres", r.Postgres, true, postgresRole}, {"mysql", r.Mysql, true, mysqlRole}, {"sqlite", r.Sqlite, true, sqliteRole},
 		{"builds", r.Builds, true, buildsRole}, {"empties", r.Empties, true, emptiesRole}, {"environment", r.Environment, true, environmentRole},

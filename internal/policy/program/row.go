@@ -135,7 +135,7 @@ func (e *entry) leaf(x *command.Call, args []workspace.Word) {
 	var words [4]workspace.Word
 	var names [4]string
 	operands, options := words[:0], names[:0]
-	given, lacks := false, len(e.needs) > 0
+	lacks := len(e.needs) > 0
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		if t.Option == "" {
 			operands = append(operands, t.Word)
@@ -143,7 +143,6 @@ func (e *entry) leaf(x *command.Call, args []workspace.Word) {
 		}
 		e.option(x, t)
 		options = append(options, t.Option)
-		given = given || strings.Contains(e.spec.Given, t.Option)
 		lacks = lacks && (!e.needs[t.Option] || t.Word.Is("false"))
 		if t.Value && e.spec.All && e.operands == readsRole {
 			x.Read(t.Word.Sampled()) // any option of a program that only reads may name a file
@@ -155,7 +154,7 @@ func (e *entry) leaf(x *command.Call, args []workspace.Word) {
 	if !e.allows(options) {
 		x.Add(finding.UnknownOption)
 	}
-	e.words(x, operands, given)
+	e.words(x, operands)
 	if lacks && x.Given != "" && e.input != textRole {
 		e.input.word(x, workspace.Word{Text: x.Given})
 		lacks = false
@@ -222,9 +221,8 @@ func (e *entry) wrapped(x *command.Call, args []workspace.Word) {
 	}
 }
 
-// words judges the operands of a command; given says that an option has given what is
-// the first of them otherwise.
-func (e *entry) words(x *command.Call, operands []workspace.Word, given bool) {
+// words judges the operands of a command.
+func (e *entry) words(x *command.Call, operands []workspace.Word) {
 	several := slices.ContainsFunc(operands, workspace.Word.Several)
 	if len(operands) > 0 && len(e.named) > 0 {
 		addCodes(x, e.named)
@@ -238,7 +236,7 @@ func (e *entry) words(x *command.Call, operands []workspace.Word, given bool) {
 		case e.operands == noneRole, e.looks != nil && (w.Kind != workspace.Literal || !e.looks.MatchString(w.Text)):
 			x.Add(finding.UnknownOption)
 		}
-		if i >= e.skip || given {
+		if i >= e.skip {
 			e.operands.word(x, w)
 		} else {
 			e.leading.word(x, w)

@@ -19,7 +19,6 @@ type row struct {
 	Writes      string            // a file that is given contents
 	Prefix      string            // the beginning of the names of such files
 	Project     string            // a file of the project
-	Address     string            // an address that is read
 	History     string            // a file, or a part of it, of which git tells the history
 	Jq          string            // a script of jq
 	Slug        string            // OWNER/NAME, with no host before it
@@ -46,7 +45,6 @@ type row struct {
 	Looks       string            // a pattern that every one of them must match as a whole
 	First       int               // so many of them are text before the rest
 	Leading     string            // what these are, if not text
-	Given       string            // letters of options that give what is the first of them otherwise
 	Most        int               // so many there may be
 	Least       int               // so many there must be
 	All         bool              // no option does harm
@@ -55,7 +53,6 @@ type row struct {
 	Wraps       bool              // behind the first operands is a command, which it runs
 	Numbers     bool              // -20 is an option
 	Fixed       bool              // no word may be computed
-	Globs       bool              // a value behind "=" may be a glob
 	Equals      bool              // the value behind a letter may begin with "=", as in -o=json
 	Here        bool              // it runs code of its directory's project, which must be in the workspace
 	Silent      string            // a pattern for all its words, joined by blanks, with which its output is empty
