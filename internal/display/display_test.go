@@ -29,7 +29,6 @@ func TestAdversary_S2_InvisibleCharactersAreShown(t *testing.T) {
 	} {
 		require.Equal(t, want, Escape(in))
 	}
-	require.Equal(t, "a\\u{A}\nb\\u{D}", EscapeLines("a\nb\r"))
 }
 
 func TestAdversary_S3_LookalikesAreNamed(t *testing.T) {

@@ -44,11 +44,27 @@ func isConcealed(r rune) bool {
 // written \x{HH}. Emoji sequences lose their joiners and selectors to this
 // too. Everything else stays as it is; in particular a backslash is not
 // doubled, so Escape(Escape(s)) == Escape(s).
-func Escape(s string) string { return escape(s, false) }
+func Escape(s string) string {
+	start := firstConcealed(s)
+	if start < 0 {
+		return s
+	}
+	out := append(make([]byte, 0, len(s)+32), s[:start]...)
+	for i := start; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			out = fmt.Appendf(out, `\x{%02X}`, s[i])
+		case isConcealed(r):
+			out = fmt.Appendf(out, `\u{%X}`, r)
+		default:
+			out = append(out, s[i:i+size]...)
+		}
+		i += size
+	}
+	return string(out)
+}
 
-// EscapeLines is Escape for attached files: a line feed is written \u{A}
-// followed by a real line feed, so that a long text keeps its lines.
-func EscapeLines(s string) string { return escape(s, true) }
 
 // EscapeBlock is Escape for a text that is shown in a block of its own, in which its lines cannot be taken for
 // anyone else's. It keeps line feeds, and up to 20 tabs at the beginning of a line; these are the only control
@@ -119,30 +135,6 @@ const Bar = "│ "
 
 // lineFeed is how Escape writes one.
 const lineFeed = `\u{A}`
-
-func escape(s string, lines bool) string {
-	start := firstConcealed(s)
-	if start < 0 {
-		return s
-	}
-	out := append(make([]byte, 0, len(s)+32), s[:start]...)
-	for i := start; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			out = fmt.Appendf(out, `\x{%02X}`, s[i])
-		case isConcealed(r):
-			out = fmt.Appendf(out, `\u{%X}`, r)
-		default:
-			out = append(out, s[i:i+size]...)
-		}
-		if lines && r == '\n' {
-			out = append(out, '\n')
-		}
-		i += size
-	}
-	return string(out)
-}
 
 // Concealed gives the first character of s that a reader would miss or be misled by, and its place, counted in
 // characters from 1; 0 if there is no such character. A byte that is not UTF-8 is such a character.

@@ -36,12 +36,6 @@ type DiscordLimits struct {
 	Identifies int
 }
 
-// DiscordDocumentedLimits are those limits that the documentation has numbers
-// for, and buckets of 5 in 5 s.
-func DiscordDocumentedLimits() *DiscordLimits {
-	return &DiscordLimits{Global: 50, Bucket: 5, InvalidRequests: 10000, CommandCreates: 200, Identifies: 1}
-}
-
 const (
 	invalidWindow = 10 * time.Minute
 	oldEditWindow = time.Hour

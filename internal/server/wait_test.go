@@ -164,11 +164,13 @@ func TestWaitFinal(t *testing.T) {
 // sickStore is the real store, which may not answer for a while.
 type sickStore struct {
 	*store.Store
-	sick atomic.Bool
+	sick    atomic.Bool
+	refused atomic.Int32 // how often it did not answer
 }
 
 func (s *sickStore) Bare(ctx context.Context, key string) (approval.Approval, error) {
 	if s.sick.Load() {
+		s.refused.Add(1)
 		return approval.Approval{}, approval.Refuse(approval.CodeUnavailable, "The store does not answer.")
 	}
 	return s.Store.Bare(ctx, key)
@@ -183,7 +185,9 @@ func TestWaitThoughNobodyTells(t *testing.T) {
 		w, err := d.gate.Get(t.Context(), requesting, "w")
 		require.NoError(t, err)
 		st := &sickStore{Store: d.store}
-		other := core.NewGate(st.CoreStores(), d.rules, slog.New(slog.DiscardHandler)) // of an instance that hears nothing
+		stores := d.store.CoreStores()
+		stores.Queries = st
+		other := core.NewGate(stores, d.rules, slog.New(slog.DiscardHandler)) // of an instance that hears nothing
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		ended := make(chan *approval.Approval, 1)
@@ -198,6 +202,7 @@ func TestWaitThoughNobodyTells(t *testing.T) {
 		st.sick.Store(true)
 		time.Sleep(10 * time.Minute) // on the bubble's clock
 		st.sick.Store(false)
+		require.NotZero(t, st.refused.Load())
 		d.yes("w")
 		require.Equal(t, approval.Approved, (<-ended).Status)
 		require.NoError(t, ctx.Err(), "it waited for its own end only")
