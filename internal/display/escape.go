@@ -65,7 +65,6 @@ func Escape(s string) string {
 	return string(out)
 }
 
-
 // EscapeBlock is Escape for a text that is shown in a block of its own, in which its lines cannot be taken for
 // anyone else's. It keeps line feeds, and up to 20 tabs at the beginning of a line; these are the only control
 // characters that it keeps. Line feeds at either end, and those that would put more than one empty line between two
