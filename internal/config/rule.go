@@ -21,7 +21,7 @@ type Rule struct {
 	MinApprovals int      `yaml:"minApprovals"`
 	Role         string   `yaml:"role"`
 	StepUp       bool     `yaml:"stepUp"`
-	Confine      *bool    `yaml:"confine"`
+	Confine      bool     `yaml:"confine"`
 }
 
 // During sets the time in which a rule matches: each week (Weekly, Timezone), or

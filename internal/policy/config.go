@@ -123,7 +123,7 @@ type Rule struct {
 	MinApprovals int                   // the call is asked, and at least so many people must say yes, of the role if one is named
 	Role         string                // one of Config.Roles
 	StepUp       bool                  // the call is asked, and a person's yes counts only if their passkey signed it
-	Confine      *bool                 `json:",omitempty"` // true, with outcome ask: after the yes it runs confined, if its asker can; false: it is judged as if its asker could not
+	Confine      bool                  `json:",omitempty"` // with outcome ask: after the yes it runs confined, if its asker can
 }
 
 // Confine says what the operator wants of calls whose askers can confine them.

@@ -129,7 +129,7 @@ func TestWhatIsToBeAskedIsNotConfined(t *testing.T) {
 // A rule may ask, and have the call run confined after the yes.
 func TestARuleThatConfinesAfterAYes(t *testing.T) {
 	t.Parallel()
-	rule := Rule{Name: "x", Match: Match{Command: []string{"make deploy"}}, Outcome: "ask", Confine: new(true)}
+	rule := Rule{Name: "x", Match: Match{Command: []string{"make deploy"}}, Outcome: "ask", Confine: true}
 	e := engine(t, shipped, func(c *Config) { c.Rules = []Rule{rule} })
 	j := judge(e, confinable(t, "make deploy"))
 	require.Equal(t, approval.OutcomeAsk, j.Outcome)

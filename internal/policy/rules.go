@@ -77,7 +77,7 @@ func compileRules(c *Config) (rules []opRule, bad Mistakes) {
 // of it, whose paths are empty, come last.
 func newRule(from *Rule, roles []string) (r opRule, bad Mistakes) {
 	r = opRule{name: from.Name, code: "rule:" + from.Name, approve: from.Approve, min: from.MinApprovals,
-		stepUp: from.StepUp, confined: from.Confine != nil && *from.Confine}
+		stepUp: from.StepUp, confined: from.Confine}
 	fail := func(key, format string, args ...any) { bad.add(strings.Fields(key), "", format, args...) }
 	does := 0
 	for _, some := range [...]bool{from.Risk != nil, from.Outcome != "", from.Approve} {
