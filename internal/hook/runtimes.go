@@ -31,12 +31,12 @@ func claudeCode() Runtime {
 		Notes: "`additionalContext` of `PreToolUse`, behind the call's result",
 		Ways: []Way{
 			{CommandHook, "PreToolUse", "every call, in every permission mode"},
-			{HTTPHook, "PreToolUse", "the same without a program; its URL and token stand in the settings, and it cannot " +
-				"know the desk"},
+			{HTTPHook, "PreToolUse", "the same without a program; its URL and token are in the settings, and it cannot " +
+				"recognise the desk"},
 			{CommandHook, "PermissionRequest", "beside the terminal's dialog, first answer wins; never with " +
 				"PreToolUse"},
 			{HTTPHook, "PermissionRequest", "the same; a no in the terminal closes the connection, and that " +
-				"withdraws the card; it cannot know the desk"},
+				"withdraws the card; it cannot recognise the desk"},
 			{PermissionPrompt, "", "headless runs: --permission-prompt-tool mcp__approvalbot__permission_prompt"},
 			{MCPToolHook, "PreToolUse", "the desk as an MCP server"},
 			{ACP, "", "through an editor"},
@@ -62,15 +62,16 @@ func claudeCode() Runtime {
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen}, Closed: `onFailure: "block"`,
 		Limit: Limit{Default: 10 * time.Minute, Unit: time.Second},
 		Traps: []string{
-			`Before 2.1.295 onFailure is ignored: there only --permission-mode dontAsk without allow rules is closed.`,
-			`An empty answer, {} and another runtime's JSON run the call in spite of onFailure.`,
-			`A repository's settings can switch a user's hook off (disableAllHooks), and --bare, --safe-mode and programs of the ` +
-				`Agent SDK with settingSources: [] skip it; managed settings hold.`,
-			`Modes auto and acceptEdits never ask, so PermissionRequest does not see their calls.`,
+			`Versions before 2.1.295 ignore onFailure. With them only --permission-mode dontAsk without ` +
+				`allow rules stops the call.`,
+			`If the answer is empty, {} or another runtime's JSON, the call runs in spite of onFailure.`,
+			`A repository's settings can switch a user's hook off (disableAllHooks). --bare, --safe-mode and programs of the ` +
+				`Agent SDK with settingSources: [] skip it. None of these switches off a hook in the managed settings.`,
+			`The modes auto and acceptEdits never ask, so PermissionRequest does not see their calls.`,
 			`Exit status 2 does not deny a PermissionRequest.`,
-			`Of a command that goes on in the background no result is reported.`,
-			`A PermissionRequest hook is not told of a yes in the terminal (no closed connection, no signal): ` +
-				`the card is withdrawn by PostToolUse, once the call has run, and a tap before that changes nothing; after a no it stays ` +
+			`The desk gets no result of a command that goes on in the background.`,
+			`A PermissionRequest hook does not learn of a yes in the terminal (no closed connection, no signal). ` +
+				`PostToolUse withdraws the card once the call has run, and a tap before that has no effect. After a no the card stays ` +
 				`until it expires or Claude Code ends.`,
 		},
 	}
@@ -99,14 +100,15 @@ func codex() Runtime {
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
 		Limit: Limit{Default: 10 * time.Minute, Unit: time.Second},
 		Traps: []string{
-			`A new or changed hook is skipped without a word until it is trusted (/hooks); one of requirements.toml is trusted.`,
-			`An http hook in config.toml stops Codex from starting; in hooks.json it drops all hooks of that file.`,
-			`Exit status 2 without a text on stderr runs the call.`,
-			`What is typed into a running program (write_stdin) is shown to no hook, and no hook sees that a command has a terminal (tty): ` +
-				`a program that takes commands from one asks, and its card says that what is typed later is not shown.`,
+			`Codex skips a new or changed hook, without a message, until it is trusted (/hooks). ` +
+				`A hook of requirements.toml is trusted.`,
+			`With an http hook in config.toml Codex does not start. With one in hooks.json it ignores all hooks of that file.`,
+			`If a hook exits with status 2 and no text on stderr, the call runs.`,
+			`No hook sees what is typed into a running program (write_stdin), or that a command has a terminal (tty). So ` +
+				`a program that takes commands from a terminal asks, and its card says that later typing is not shown.`,
 			`codex exec never asks, so PermissionRequest does not see its calls.`,
 			`Its hooks are not told whether a command failed, so no result is reported.`,
-			`A trusted repository can switch hooks off (features.hooks = false); requirements.toml holds.`,
+			`A trusted repository can switch hooks off (features.hooks = false), but not those of requirements.toml.`,
 		},
 	}
 }
@@ -126,10 +128,10 @@ func geminiCLI() Runtime {
 		Limit: Limit{Default: time.Minute, Unit: time.Millisecond},
 		Traps: []string{
 			`The timeout is in milliseconds.`,
-			`A deny in Claude's shape runs the call.`,
-			`Headless runs offer no shell tool unless a policy rule allows it; with the rule and a dead hook the call runs.`,
+			`If a hook denies with JSON in Claude's shape, the call runs.`,
+			`Headless runs offer no shell tool unless a policy rule allows it. With the rule and a dead hook the call runs.`,
 			`A repository's settings can switch the hook off (hooksConfig).`,
-			`Bodies name no call, so no result is reported.`,
+			`Its hooks are not told which call ended, so no result is reported.`,
 		},
 	}
 }
@@ -160,10 +162,10 @@ func qwenCode() Runtime {
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
 		Limit: Limit{Default: time.Minute, Hard: time.Minute, Unit: time.Millisecond},
 		Traps: []string{
-			`After 60 s the call runs, whatever timeout says.`,
-			`When it ends while no hook waits, as between a call and its repeat, the card stays until it expires.`,
-			`allow only means "not blocked": Qwen's own permission step still comes.`,
-			`timeout of a command hook is in milliseconds, of an HTTP hook in seconds.`,
+			`After 60 s the call runs, even if timeout is longer.`,
+			`If it ends while no hook waits, as between a call and its repeat, the card stays until it expires.`,
+			`allow only means "not blocked": Qwen's own permission step follows.`,
+			`The timeout of a command hook is in milliseconds, that of an HTTP hook in seconds.`,
 			`A repository's settings can switch the hook off (disableAllHooks).`,
 			`Over ACP it starts in mode auto, in which a classifier allows calls: let the editor choose the mode default.`,
 		},
@@ -178,7 +180,7 @@ func copilotCLI() Runtime {
 		Ways: []Way{
 			{CommandHook, "preToolUse", "every call"},
 			{HTTPHook, "preToolUse", "on loopback only with COPILOT_HOOK_ALLOW_LOCALHOST=1"},
-			{CommandHook, "permissionRequest", "where Copilot would ask; never together with preToolUse"},
+			{CommandHook, "permissionRequest", "when Copilot would ask; never together with preToolUse"},
 			{ACP, "", "fails closed by nature, no limit"},
 		},
 		Events: []Event{
@@ -204,10 +206,12 @@ func copilotCLI() Runtime {
 		Traps: []string{
 			`The shape of the answer depends on the letter case of the event's name.`,
 			`Without COPILOT_HOOK_ALLOW_LOCALHOST=1 an HTTP hook on loopback is dropped, and the call runs.`,
-			`A time-out always allows, so timeoutSec has to be long.`,
-			`A trusted repository's .claude/settings.json is run too: name the hook in one of both.`,
-			`A trusted repository's settings (.github/copilot, .claude) can switch a user's hook off (disableAllHooks); policy.d holds.`,
-			`Bodies name no call, and a command that failed is a success there, so no result is reported.`,
+			`After a time-out the call always runs, so timeoutSec has to be long.`,
+			`It also runs the hooks of a trusted repository's .claude/settings.json: put the hook into ` +
+				`only one of the two files.`,
+			`A trusted repository's settings (.github/copilot, .claude) can switch a user's hook off (disableAllHooks), ` +
+				`but not one of policy.d.`,
+			`Its hooks are not told which call ended, and it counts a failed command as a success, so no result is reported.`,
 		},
 	}
 }
@@ -238,8 +242,8 @@ func cursor() Runtime {
 		Managed: true,
 		Limit:   Limit{Default: time.Minute, Unit: time.Second},
 		Traps: []string{
-			`The unit of timeout is told both ways: read as milliseconds, 86400 is 86 s.`,
-			`ask is ignored in Auto-review mode.`,
+			`Its documentation names two units for timeout. In milliseconds 86400 would be 86 s.`,
+			`It ignores ask in Auto-review mode.`,
 			`Cursor can load Claude Code's hooks too, and then asks twice.`,
 			`Cloud agents do not run beforeMCPExecution.`,
 		},
@@ -257,7 +261,7 @@ func goose() Runtime {
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen}, Closed: `on_failure: "block"`,
 		Limit: Limit{Default: 30 * time.Second, Unit: time.Second},
 		Traps: []string{
-			`Anything on stdout that is neither empty nor a decision counts as a failure.`,
+			`A text on stdout that is not a decision counts as a failure.`,
 			`A deny tells the model not to try again, so a call that still waits for a person is not repeated by itself.`,
 		},
 	}
@@ -280,9 +284,9 @@ func kiro() Runtime {
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
 		Limit: Limit{Default: 30 * time.Second, Unit: time.Millisecond},
 		Traps: []string{
-			`Any exit status but 0 and 2 warns and runs the call.`,
+			`After an exit status other than 0 and 2 it warns, and the call runs.`,
 			`timeout_ms is in milliseconds in an agent's JSON; timeout in .kiro/hooks is in seconds.`,
-			`Bodies name neither session nor call, so what still waits at the limit is denied for good.`,
+			`Its hooks are told neither the session nor the call, so a call that still waits at the limit is denied for good.`,
 		},
 	}
 }
@@ -312,7 +316,7 @@ func windsurf() Runtime {
 		Limit: Limit{Default: 30 * time.Second},
 		Traps: []string{
 			`Only exit status 2 denies; there is no allow.`,
-			`Its time limit and what it does after a crash are not documented.`,
+			`Its documentation does not say what its time limit is, and what it does after a crash.`,
 		},
 	}
 }
@@ -332,9 +336,11 @@ func cline() Runtime {
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
 		Limit: Limit{Default: 30 * time.Second, Hard: 2 * time.Minute},
 		Traps: []string{
-			`Exit status 2 is ignored: commands are denied by replacing them, every other tool by cancelling the run.`,
-			`The limit is 30 s in VS Code and 120 s in the CLI, and after it the call runs.`,
-			`Over ACP it wants a login, or CLINE_API_KEY and CLINE_PROVIDER; cline auth with an own endpoint does not do.`,
+			`It ignores exit status 2. approvalbot denies a command by replacing it, and every other tool ` +
+				`by cancelling the run.`,
+			`The limit is 30 s in VS Code and 120 s in the CLI. After it the call runs.`,
+			`Over ACP it wants a login, or CLINE_API_KEY and CLINE_PROVIDER. cline auth with an endpoint ` +
+				`of your own is not enough.`,
 			`An editor's session can switch its questions off over ACP (auto_approve).`,
 		},
 	}
@@ -351,13 +357,13 @@ func openCode() Runtime {
 		},
 		Fails: Failures{Crash: FailClosed, Timeout: FailWaits, Unreachable: FailClosed},
 		Traps: []string{
-			`A plugin that fails to load, does not parse or is missing: every call runs, and nothing says so.`,
-			`permission.ask of plugins is never called.`,
-			`A tool that throws, and a command that is cut off, have no result.`,
-			`Servers' tools are called SERVER_TOOL there, so a name with an underscore ` +
-				`is never taken for a tool of its own: apply_patch asks.`,
+			`If the plugin fails to load, does not parse or is missing, every call runs, without a message.`,
+			`It never calls permission.ask of plugins.`,
+			`A tool that throws has no result. Neither has a command that is cut off.`,
+			`It calls servers' tools SERVER_TOOL. So the desk never takes a name with an underscore for one of OpenCode's own tools: ` +
+				`apply_patch asks.`,
 			`opencode run rejects what it would have asked.`,
-			`Over ACP and at opencode serve it asks for nothing unless its configuration says "permission": {"*": "ask"}.`,
+			`Over ACP and at opencode serve it does not ask unless its configuration says "permission": {"*": "ask"}.`,
 		},
 	}
 }

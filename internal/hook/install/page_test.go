@@ -63,24 +63,25 @@ func section(r hook.Runtime) string {
 		line("%s: %s: %s.", label, name, strings.TrimSuffix(w.Note, "."))
 	}
 	if len(r.Events) > 0 || r.Fails != (hook.Failures{}) {
-		line("A hook that crashes: %s; takes too long: %s; is missing or not reached: %s.",
+		line("If a hook crashes: %s; if it takes too long: %s; if it is missing or not reached: %s.",
 			outcome(r.Fails.Crash), outcome(r.Fails.Timeout), outcome(r.Fails.Unreachable))
-		closed := "nothing; approvalbot answers before the limit, and its hook denies when the program is gone or dies"
+		closed := "No setting of the runtime stops the call. approvalbot answers before the limit, and its hook denies if its " +
+			"program is missing or dies."
 		switch {
 		case r.Closed != "":
-			closed = "`" + r.Closed + "`, which install sets"
+			closed = "install sets `" + r.Closed + "`, which stops the call."
 		case r.Fails.Crash == hook.FailClosed && r.Fails.Timeout != hook.FailOpen:
-			closed = "it is closed by itself"
+			closed = "The runtime itself stops the call."
 		}
-		line("Closed by: %s.", closed)
+		line("%s", closed)
 	}
 	if r.Notes != "" {
-		line("What a person says with a yes reaches the model: %s.", r.Notes)
+		line("A person's note reaches the model in %s.", r.Notes)
 	} else if len(r.Events) > 0 {
-		line("What a person says with a yes does not reach the model; the person reads that it does not.")
+		line("A person's note does not reach the model. The desk tells the person so.")
 	}
 	if ByShell(r.Name) {
-		line("A shell starts the hook: bash there obeys BASH_ENV and exported functions first, and they can end it before it asks.")
+		line("A shell starts the hook. bash first obeys BASH_ENV and exported functions, and either can end the hook before it asks.")
 	}
 	if l := limit(r.Limit); l != "" {
 		line("Time limit of a hook: %s.", l)
@@ -114,11 +115,11 @@ func outcome(f hook.Failure) string {
 func limit(l hook.Limit) string {
 	switch {
 	case l.Hard > 0 && l.Hard != l.Default:
-		return fmt.Sprintf("%s, and at most %s whatever its configuration says", seconds(l.Default), seconds(l.Hard))
+		return fmt.Sprintf("%s by default, at most %s", seconds(l.Default), seconds(l.Hard))
 	case l.Hard > 0:
-		return seconds(l.Hard) + " whatever its configuration says"
+		return seconds(l.Hard) + ", which its configuration cannot change"
 	case l.Default > 0 && l.Unit > 0:
-		return seconds(l.Default) + " unless its configuration says more; install does where that was seen to be obeyed"
+		return seconds(l.Default) + " unless its configuration sets another; install sets a longer one if the runtime was seen to obey it"
 	case l.Default > 0:
 		return "taken to be " + seconds(l.Default)
 	}
