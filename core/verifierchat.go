@@ -68,7 +68,7 @@ func verifierCards(a approval.Approval) (cards []approval.Delivery) {
 	for _, d := range a.Deliveries {
 		here := d.Target.Normal()
 		own := slices.ContainsFunc(a.Rule.Verifier.Chats, func(t approval.Target) bool {
-			return t.Normal() == here || t.IsGroup() && t.On("telegram").Normal() == here
+			return t.Normal() == here || t.IsGroup() && t.On(approval.Platform(t)).Normal() == here
 		})
 		if d.Kind == approval.CardDelivery && own {
 			cards = append(cards, d)

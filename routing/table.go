@@ -88,7 +88,7 @@ func (t *Table) verifier(a approval.Approval, targets []approval.Target) []appro
 		return nil
 	}
 	return slices.DeleteFunc(t.distinct(a.Rule.Verifier.Chats), func(own approval.Target) bool {
-		return slices.Contains(targets, own) || own.IsGroup() && slices.Contains(targets, own.On("telegram"))
+		return slices.Contains(targets, own) || own.IsGroup() && slices.Contains(targets, own.On(approval.Platform(own)))
 	})
 }
 

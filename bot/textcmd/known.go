@@ -3,10 +3,10 @@ package textcmd
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
+	"approvalbot/internal/platform"
 	"approvalbot/internal/signin"
 )
 
@@ -37,16 +37,16 @@ func (h *Handler) whoami(m Message) Reply {
 // variables are the environment variables of `serve --local` that name a chat and a
 // person in it.
 func variables(v approval.Voter, chat approval.Target) string {
-	prefix, place := strings.ToUpper(v.Channel)+"_", "CHAT_ID"
-	if v.Channel == "discord" {
-		place = "CHANNEL_ID"
+	on := platform.ByName(v.Channel)
+	if on == nil {
+		return ""
 	}
 	to := chat.To
 	if chat.ThreadID != "" {
 		chat.Channel = v.Channel // even if another bot of that platform receives it
 		to = chat.String()       // only this form has room for a thread
 	}
-	return prefix + place + "=" + to + " " + prefix + "USER_ID=" + v.UserID
+	return on.PlaceVariable() + "=" + to + " " + on.UserVariable() + "=" + v.UserID
 }
 
 // pair gives a pairing code to the desk. The answer to every wrong code is the same,

@@ -21,7 +21,7 @@ import (
 // internal/ before most of them. A room that is not listed here does not exist.
 var rooms = table(`
 api:
-approval: assertion display
+approval: assertion display platform
 assertion:
 assertion/softkey: assertion
 audit: api approval core proof store
@@ -32,10 +32,10 @@ bot/discord/render: approval bot/textcmd card lazy
 bot/discord/rest: card core display
 bot/telegram: approval bot/telegram/render bot/textcmd card core display fault lazy
 bot/telegram/render: approval bot/textcmd card
-bot/textcmd: approval card core display people signin
+bot/textcmd: approval card core display people platform signin
 callback: approval card core
 card: approval assertion display people
-cli: api approval cli/app cli/show config confine core display people policy/program schedule
+cli: api approval cli/app cli/show config confine core display people platform policy/program schedule
 cli/agent: api cli/answer cli/app config confine hook hook/acp hook/ask hook/mcp lazy
 cli/answer: api cli/reach config hook lazy panics
 cli/app: api cli/reach cli/show config config/local display lazy
@@ -60,8 +60,8 @@ fakechat:
 fakeclaude:
 faketelegram: fakechat
 fault:
-gateway: api approval card core panics people server server/auth server/connection server/events server/view
-hook: api lazy
+gateway: api approval card core panics people platform server server/auth server/connection server/events server/view
+hook: api lazy platform
 hook/acp: api hook/ask lazy
 hook/ask: api hook
 hook/install: hook lazy
@@ -71,9 +71,10 @@ inforce:
 lazy:
 messages: api display lazy
 panics:
-people: approval assertion schedule
+people: approval assertion platform schedule
 pictures: api approval bot/discord/render bot/telegram/render bot/textcmd card cli/show config/effective core pictures/calls server/view store
 pictures/calls:
+platform:
 policy: approval core lazy policy/budget policy/command policy/condition policy/finding policy/line policy/pattern policy/program policy/tool policy/words policy/workspace schedule
 policy/budget:
 policy/command: lazy policy/budget policy/finding policy/words policy/workspace
@@ -91,7 +92,7 @@ progress:
 proof: approval assertion display
 push: approval callback card core signin
 routing: approval card core fault
-schedule: lazy
+schedule: lazy platform
 server: api approval card core hook messages panics server/auth server/connection server/events server/metrics server/view signin
 server/auth: approval core inforce
 server/connection: core server/metrics

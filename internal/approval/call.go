@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"approvalbot/internal/platform"
 )
 
 // Call is one tool invocation that a program asks for, with what it says about
@@ -217,8 +219,9 @@ func (c Call) Validate() []FieldError {
 		byAccount := r.Channel != "" && r.UserID != "" && r.Person == ""
 		byPerson := r.Channel == "" && r.UserID == "" && r.Person != ""
 		check(byAccount || byPerson, "requester", "must be {channel, userId} or {person}")
-		check(!byAccount || slices.Contains([]string{"telegram", "discord"}, r.Channel) && decimal(r.UserID),
-			"requester.userId", "must be a numeric id on telegram or discord")
+		if byAccount && (platform.ByName(r.Channel) == nil || !platform.Decimal(r.UserID)) {
+			check(false, "requester.userId", "must be a numeric id on "+platform.List("or"))
+		}
 	}
 	if o := c.Origin; o != nil {
 		check(o.Normal().Validate() == nil, "origin", "must be {channel, to, threadId?} with numeric ids")

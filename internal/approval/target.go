@@ -4,22 +4,24 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"approvalbot/internal/platform"
 )
 
 // CallbackChannel is the channel of calls back to owners; its chats are the
 // approvals' keys.
 const CallbackChannel = "callback"
 
-// VerifierChannel is the channel of the verifier's own bot on Telegram, if it has another
-// bot than channels.telegram. Its chats are Telegram's; an origin or a target never names
-// them. Accounts are those of channel telegram: one person is the same to both bots.
+// VerifierChannel is the channel of the verifier's own bot, if it has another bot than its
+// platform ([platform.Verifier]). Its chats are the platform's; an origin or a target never
+// names them. Accounts are those of the platform: one person is the same to both bots.
 const VerifierChannel = "verifier"
 
 // Target is a place a card goes: a chat of a channel, perhaps a thread in it.
 // Two targets are the same place exactly when they are equal after [Target.Normal].
 type Target struct {
-	Channel  string `json:"channel"`            // "telegram", "discord", VerifierChannel, CallbackChannel or PushChannel
-	To       string `json:"to"`                 // the chat's id on its platform; "dm:<user>" for a Discord direct message
+	Channel  string `json:"channel"`            // a platform's name, VerifierChannel, CallbackChannel or PushChannel
+	To       string `json:"to"`                 // the chat's id on its platform; "dm:<user>" for direct messages, if it writes them so
 	ThreadID string `json:"threadId,omitempty"` // topic or thread; empty for the chat itself
 }
 
@@ -42,37 +44,45 @@ func ParseTarget(s string) (Target, error) {
 
 // Validate says what is wrong with the target, or nil.
 func (t Target) Validate() error {
-	switch {
-	case t.Channel != "telegram" && t.Channel != "discord":
-		return fmt.Errorf("channel %q is neither telegram nor discord", t.Channel)
-	case t.Channel == "telegram" && !decimal(strings.TrimPrefix(t.To, "-")):
-		return fmt.Errorf("telegram chat %q is not a numeric id (a @name can change hands)", t.To)
-	case t.Channel == "discord" && !decimal(strings.TrimPrefix(t.To, "dm:")):
-		return fmt.Errorf("discord channel %q is not a numeric id", t.To)
-	case t.ThreadID != "" && !decimal(t.ThreadID):
+	on := platform.ByName(t.Channel)
+	if on == nil {
+		return fmt.Errorf("channel %q is neither %s", t.Channel, platform.List("nor"))
+	}
+	if err := on.CheckPlace(t.To); err != nil {
+		return err
+	}
+	if t.ThreadID != "" && !platform.Decimal(t.ThreadID) {
 		return fmt.Errorf("thread %q is not a numeric id", t.ThreadID)
 	}
 	return nil
 }
 
-// Normal gives the one spelling of a place: leading zeros dropped, Telegram's
-// General topic (thread 1, which the Bot API refuses as message_thread_id)
-// written as no thread.
+// Normal gives the one spelling of a place: leading zeros dropped, and the thread that
+// means the chat itself ([platform.Row.NoThread]) written as no thread.
 func (t Target) Normal() Target {
 	t.Channel = strings.ToLower(strings.TrimSpace(t.Channel))
 	t.To = NormalID(strings.TrimSpace(t.To))
 	t.ThreadID = NormalID(strings.TrimSpace(t.ThreadID))
-	onTelegram := t.Channel == "telegram" || t.Channel == VerifierChannel
-	if onTelegram && t.ThreadID == "1" || t.ThreadID == "0" {
+	if t.ThreadID == "0" {
+		t.ThreadID = ""
+	} else if on := platform.ByName(Platform(t)); on != nil && t.ThreadID == on.NoThread {
 		t.ThreadID = ""
 	}
 	return t
 }
 
+// Platform is the platform of a place: the channel of the accounts in a chat.
+func Platform(t Target) string {
+	if t.Channel == VerifierChannel {
+		return platform.Verifier
+	}
+	return t.Channel
+}
+
 // DirectChat is the private chat of an account with the bot of its platform.
 func DirectChat(channel, userID string) Target {
-	if channel == "discord" {
-		return Target{Channel: channel, To: "dm:" + userID}
+	if on := platform.ByName(channel); on != nil {
+		userID = on.Private(userID)
 	}
 	return Target{Channel: channel, To: userID}
 }
@@ -80,8 +90,8 @@ func DirectChat(channel, userID string) Target {
 // On is the same place as another channel's bot has it.
 func (t Target) On(channel string) Target { t.Channel = channel; return t }
 
-// IsGroup reports whether a Telegram chat is a group or channel, which is the same one
-// to every bot. A private chat is each bot's own.
+// IsGroup reports whether a chat whose id has a sign is a group, which is the same one to every
+// bot of its platform. A private chat is each bot's own.
 func (t Target) IsGroup() bool { return strings.HasPrefix(t.To, "-") }
 
 // Chat is the target without its thread: the unit of pace, order and failure.
@@ -103,19 +113,11 @@ func (t Target) Names(place Target) bool {
 	return t.Chat() == place.Chat() && (t.ThreadID == "" || t.ThreadID == place.ThreadID)
 }
 
+// NormalID drops leading zeros of a numeric id, and leaves others alone.
 func NormalID(s string) string {
 	digits := strings.TrimPrefix(strings.TrimPrefix(s, "dm:"), "-")
-	if !decimal(digits) || digits[0] != '0' {
+	if !platform.Decimal(digits) || digits[0] != '0' {
 		return s
 	}
 	return strings.TrimSuffix(s, digits) + cmp.Or(strings.TrimLeft(digits, "0"), "0")
-}
-
-func decimal(s string) bool {
-	for _, c := range s {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return s != ""
 }

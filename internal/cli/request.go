@@ -17,6 +17,7 @@ import (
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/display"
+	"approvalbot/internal/platform"
 )
 
 // askFlags are what request and run may say about a call.
@@ -33,7 +34,7 @@ func (f *askFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.agent, "agent", "", "agent id")
 	fl.StringVar(&f.session, "session", "", "session key")
 	fl.StringVar(&f.origin, "origin", "", "chat the session lives in, as channel:chat or channel:chat:thread")
-	fl.StringVar(&f.requester, "requester", "", "human who asked, as person:NAME, telegram:ID or discord:ID")
+	fl.StringVar(&f.requester, "requester", "", "human who asked, as "+requesters())
 	fl.StringVar(&f.justification, "justification", "", "why, in your words; shown as a claim")
 	fl.StringVar(&f.summary, "summary", "", "what it does, in your words; shown as a claim")
 	fl.DurationVar(&f.life, "timeout", 0, "how long people have to decide (0: the desk's default)")
@@ -56,7 +57,7 @@ func (f *askFlags) request(tool string, params json.RawMessage) (api.CreateReque
 		channel, who, ok := strings.Cut(f.requester, ":")
 		switch {
 		case !ok || who == "":
-			return req, errors.New("--requester must be person:NAME, telegram:ID or discord:ID")
+			return req, errors.New("--requester must be " + requesters())
 		case channel == "person":
 			req.Requester = &api.Requester{Person: who}
 		default:
@@ -64,6 +65,15 @@ func (f *askFlags) request(tool string, params json.RawMessage) (api.CreateReque
 		}
 	}
 	return req, nil
+}
+
+// requesters says how a human who asked is written.
+func requesters() string {
+	forms := []string{"person:NAME"}
+	for _, name := range platform.Names() {
+		forms = append(forms, name+":ID")
+	}
+	return platform.Join(forms, "or")
 }
 
 // callFlags are the call that request and evaluate are about.

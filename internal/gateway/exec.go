@@ -8,6 +8,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/platform"
 	"approvalbot/internal/server/view"
 )
 
@@ -147,7 +148,8 @@ func (in *execAsk) mergePlan() error {
 // origin is the chat that the turn came from, if the desk knows its platform; else
 // nil.
 func (in execAsk) origin() (*approval.Target, error) {
-	if in.TurnSourceTo == "" || in.TurnSourceChannel != "telegram" && in.TurnSourceChannel != "discord" {
+	on := platform.ByName(in.TurnSourceChannel)
+	if in.TurnSourceTo == "" || on == nil {
 		return nil, nil
 	}
 	t := approval.Target{Channel: in.TurnSourceChannel}
@@ -157,17 +159,17 @@ func (in execAsk) origin() (*approval.Target, error) {
 	switch {
 	case !marked || kind == "dm":
 		t.To = to
-	case kind == "user" && t.Channel == "discord":
-		t.To = "dm:" + id
+	case kind == "user":
+		t.To = on.Private(id)
 	default:
-		t.To = id // channel:1, group:1, user:1
+		t.To = id // channel:1, group:1
 	}
 	if raw := string(in.TurnSourceThreadID); raw != "" && raw != "null" {
 		t.ThreadID = strings.Trim(raw, `"`)
 	}
 	if t.Normal().Validate() != nil {
 		return nil, approval.Invalid(approval.FieldError{Field: "turnSourceTo",
-			Problem: "and turnSourceThreadId must be numeric ids on telegram or discord"})
+			Problem: "and turnSourceThreadId must be numeric ids on " + platform.List("or")})
 	}
 	return &t, nil
 }

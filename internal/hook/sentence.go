@@ -5,10 +5,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"approvalbot/api"
+	"approvalbot/internal/platform"
 )
 
 // gone is a sentence that is hardly ever read, since the runtime has left.
@@ -47,10 +47,6 @@ func hostOf(address string) string {
 	}
 	return u.Host
 }
-
-var channels = sync.OnceValue(func() map[string]string {
-	return map[string]string{"telegram": "Telegram", "discord": "Discord"}
-})
 
 // decidedBy says how an approval ended: "denied by alice in Telegram: use staging".
 func decidedBy(a api.Approval) string {
@@ -98,8 +94,11 @@ func person(name string, votes []api.Vote) string {
 		return name
 	}
 	i := slices.IndexFunc(votes, func(v api.Vote) bool { return v.Voter != nil && v.Voter.Person == rest })
-	if i >= 0 && channels()[votes[i].Voter.Channel] != "" {
-		return rest + " in " + channels()[votes[i].Voter.Channel]
+	if i < 0 {
+		return rest
+	}
+	if on := platform.ByName(votes[i].Voter.Channel); on != nil {
+		return rest + " in " + on.Title
 	}
 	return rest
 }

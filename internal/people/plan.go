@@ -2,6 +2,7 @@ package people
 
 import (
 	"approvalbot/internal/approval"
+	"approvalbot/internal/platform"
 )
 
 // CouldDecide reports whether the account could decide the approval; a role of a chat,
@@ -15,16 +16,14 @@ func CouldDecide(a approval.Approval, r approval.Requester, people *Directory) b
 // order in which they are tried. One of the verifier's people who is no approver is
 // written to by the verifier's bot.
 func PlacesOf(a approval.Approval, p Person, people *Directory) (out []approval.Target) {
-	for _, channel := range []string{"telegram", "discord"} {
+	for i := range platform.Rows {
+		channel := platform.Rows[i].Name
 		v := approval.Voter{Channel: channel, UserID: p.Accounts[channel], Person: p.Name, Roles: people.Roles[channel]}
 		if v.UserID == "" || !Counts(a, v, people) {
 			continue
 		}
-		t := approval.Target{Channel: channel, To: v.UserID}
-		switch {
-		case channel == "discord":
-			t.To = "dm:" + v.UserID
-		case !people.MayDecide(v) && a.Rule.Verifier != nil && len(a.Rule.Verifier.Chats) > 0:
+		t := approval.DirectChat(channel, v.UserID)
+		if channel == platform.Verifier && !people.MayDecide(v) && a.Rule.Verifier != nil && len(a.Rule.Verifier.Chats) > 0 {
 			t.Channel = a.Rule.Verifier.Chats[0].Channel
 		}
 		out = append(out, t.Normal())

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/platform"
 )
 
 // Tally is the state of a vote: the rule applied to the votes so far. It has two
@@ -218,7 +219,7 @@ func People(names []string) string {
 		switch {
 		case channel == "person":
 			out[i] = id
-		case isAccount && (channel == "telegram" || channel == "discord"):
+		case isAccount && platform.ByName(channel) != nil:
 			out[i] = channel + " user " + id
 		case isAccount && channel == "token":
 			out[i] = "token " + id

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"approvalbot/internal/platform"
 )
 
 // Contact is the configuration of reminders and escalations: which people and chats
@@ -45,7 +47,8 @@ func ParseRecipient(text string, rosters []string) (Recipient, error) {
 	case kind == "role" && name != "":
 		return Recipient{Role: name}, nil
 	case kind == "role" || text == "":
-		return Recipient{}, fault("to", "must be onDuty, onDuty:NAME, role:NAME, or a chat such as telegram:-1001234567890")
+		return Recipient{}, fault("to", "must be onDuty, onDuty:NAME, role:NAME, or a chat such as %s",
+			platform.Rows[0].Example)
 	}
 	return Recipient{Chat: text}, nil
 }
