@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/internal/config"
 	"approvalbot/internal/fakechat"
+	"approvalbot/internal/platform"
 )
 
 // privateChat is alice's private chat on a platform, as an origin.
@@ -40,7 +40,7 @@ const ownRequest = "You cannot approve your own request."
 // cannotDecide checks that a person's yes is refused from everywhere.
 func (r *rig) cannotDecide(who string, a api.Approval) {
 	r.t.Helper()
-	for _, name := range config.Platforms {
+	for _, name := range platform.Names() {
 		c := r.chatOn(name)
 		require.Equal(r.t, ownRequest, c.tap(who, c.card(a).id, "Allow once"), name)
 		require.Contains(r.t, c.say(who, "/approve "+a.Code), "cannot approve your own", name)
@@ -53,11 +53,11 @@ func (r *rig) cannotDecide(who string, a api.Approval) {
 // is stated, who stands behind it too.
 func TestAdversary_I5_APrivateChatBarsItsPerson(t *testing.T) {
 	t.Parallel()
-	for i, name := range config.Platforms {
+	for i, name := range platform.Names() {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, withDiscord)
 			fromAlicesChats(r)
-			other := r.chatOn(config.Platforms[1-i])
+			other := r.chatOn(platform.Names()[1-i])
 			from := func(c *api.CreateRequest) { c.Origin = r.privateChat(name) }
 			a := r.ask(`{"n":1}`, from)
 			r.cannotDecide("alice", a)
@@ -66,7 +66,7 @@ func TestAdversary_I5_APrivateChatBarsItsPerson(t *testing.T) {
 			require.Contains(t, other.tap("bob", other.card(a).id, "Allow once"), "Allowed. It may run once")
 
 			b := r.ask(`{"n":2}`, from, func(c *api.CreateRequest) {
-				c.Requester = &api.Requester{Channel: config.Platforms[1-i], UserID: other.account("bob")}
+				c.Requester = &api.Requester{Channel: platform.Names()[1-i], UserID: other.account("bob")}
 			})
 			r.cannotDecide("alice", b)
 			r.cannotDecide("bob", b)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/internal/config"
+	"approvalbot/internal/platform"
 )
 
 // opsDeploy has a deploy need somebody of ops, which alice is.
@@ -30,7 +30,7 @@ func (r *rig) deploy(n int) api.Approval {
 // Somebody goes, another stands in, and they come back: in either chat.
 func TestFlow_AwayAndBack(t *testing.T) {
 	t.Parallel()
-	for _, name := range config.Platforms {
+	for _, name := range platform.Names() {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, withDiscord)
 			r.opsDeploy()

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/internal/daemon"
 	"approvalbot/internal/fakechat"
+	"approvalbot/internal/platform"
 )
 
 // Telegram sends its updates to an instance that does not look after the webhook:
@@ -20,7 +20,7 @@ func TestCluster_AWebhookReachesAnyInstance(t *testing.T) {
 	at := ownAddr(t)
 	a := newRig(t, onPostgres(t), func(r *rig) {
 		r.options.AnyWebhook = true
-		r.updates = fmt.Sprintf("{webhook: {url: %q, secret: s3cret}}", "http://"+at+daemon.WebhookPath)
+		r.updates = fmt.Sprintf("{webhook: {url: %q, secret: s3cret}}", "http://"+at+platform.ByName("telegram").Path())
 	})
 	require.NoError(t, a.tg.WaitFor(a.ctx(), func() bool { return len(a.tg.Calls("setWebhook")) > 0 }))
 	b := a.another(at)
@@ -38,7 +38,7 @@ func TestCluster_AnInteractionReachesAnyInstance(t *testing.T) {
 	t.Parallel()
 	a := newRig(t, onPostgres(t), withDiscord, onlyOps, byHTTP)
 	b := a.another()
-	require.NoError(t, a.dc.SetEndpoint(a.ctx(), b.url+daemon.InteractionsPath))
+	require.NoError(t, a.dc.SetEndpoint(a.ctx(), b.url+platform.ByName("discord").Path()))
 	dc := a.chatOn("discord")
 	x := a.ask(`{"n":1}`)
 	require.Equal(t, "Allowed. It may run once, within 5 minutes.", dc.tap("alice", dc.card(x).id, "Allow once"))

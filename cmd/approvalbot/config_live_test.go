@@ -19,6 +19,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
+	"approvalbot/internal/platform"
 	"approvalbot/internal/schedule"
 	"approvalbot/internal/server/auth"
 )
@@ -37,25 +38,31 @@ func loadText(t *testing.T, text string, env ...string) (cfg config.Config, warn
 }
 
 // leavesOf lists the keys of a configuration that hold a value: of lists of blocks
-// below [], of maps of blocks below *.
-func leavesOf(t reflect.Type, at string) (out []string) {
+// below [], of maps of blocks below *. on is the platform whose bot has them.
+func leavesOf(t reflect.Type, on *platform.Row, at string) (out []string) {
 	inner := func(more string) []string {
-		if below := leavesOf(t.Elem(), at+more); len(below) > 1 {
+		if below := leavesOf(t.Elem(), on, at+more); len(below) > 1 {
 			return below
 		}
 		return []string{at}
 	}
 	switch {
 	case t.Kind() == reflect.Pointer:
-		return leavesOf(t.Elem(), at)
+		return leavesOf(t.Elem(), on, at)
 	case t.Kind() == reflect.Slice:
 		return inner("[]")
 	case t.Kind() == reflect.Map:
 		return inner(".*")
 	}
 	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
-		if key := t.Field(i).Tag.Get("yaml"); key != "" {
-			out = append(out, leavesOf(t.Field(i).Type, strings.TrimPrefix(at+"."+key, "."))...)
+		f := t.Field(i)
+		key := f.Tag.Get("yaml")
+		if f.Tag.Get("by") == "platform" {
+			for j, r := range platform.Rows {
+				out = append(out, leavesOf(f.Type.Elem(), &platform.Rows[j], at+"."+r.Name)...)
+			}
+		} else if only := f.Tag.Get("only") != ""; key != "" && (!only || on.Has(key)) {
+			out = append(out, leavesOf(f.Type, on, strings.TrimPrefix(at+"."+key, "."))...)
 		}
 	}
 	if len(out) == 0 {
@@ -182,7 +189,7 @@ func (r *rig) example() map[string]any {
 	var doc map[string]any
 	require.NoError(r.t, yaml.Unmarshal(text, &doc))
 	running := r.desk.Config()
-	telegram, discord := running.Channels.Telegram, running.Channels.Discord
+	telegram, discord := running.Channels.Bots["telegram"], running.Channels.Bots["discord"]
 	for _, e := range []edit{
 		{"server.listen", running.Server.Listen}, {"server.limits.requestsPerSecond", 100000},
 		{"server.tokens[].token", agentSecret}, {"server.tokens[].callbackSecret", secondSecret},
@@ -365,7 +372,7 @@ func TestNoSilentKeys(t *testing.T) {
 	r := newRig(t, withDiscord)
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("another-agent-secret"), 0o600))
-	all, leaves := flips(t, secret), leavesOf(reflect.TypeFor[config.Config](), "")
+	all, leaves := flips(t, secret), leavesOf(reflect.TypeFor[config.Config](), nil, "")
 	require.Greater(t, len(leaves), 140)
 	unused := maps.Clone(all)
 	for _, key := range leaves {

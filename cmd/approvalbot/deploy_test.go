@@ -109,7 +109,7 @@ func usable(t *testing.T, text string, env ...string) config.Config {
 	t.Helper()
 	cfg, warnings := loadText(t, text, env...)
 	require.True(t, cfg.Approvals.Enabled())
-	require.True(t, cfg.Channels.Telegram.On())
+	require.True(t, cfg.Channels.Bots["telegram"].On())
 	require.Empty(t, warnings)
 	_, err := effective.Rules(cfg, effective.Table(cfg))
 	require.NoError(t, err)

@@ -42,17 +42,17 @@ cli/app: api cli/reach cli/show config config/local display lazy
 cli/help: api cli/app cli/show config display
 cli/offline: api approval audit cli/app cli/show config config/effective core display people progress proof server server/auth store verifier
 cli/reach: api approval config display proof
-cli/setup: api approval bot/discord bot/telegram cli/app cli/reach cli/show config config/effective config/local confine core daemon deploy display hook hook/install hook/live lazy people schedule server/connection signin store verifier web
+cli/setup: api approval cli/app cli/reach cli/show config config/effective config/local confine core daemon deploy display hook hook/install hook/live people platform schedule server/connection signin store verifier web
 cli/show: api approval card core display lazy people
 cli/watch: api approval cli/app cli/show display
 cmd/approvalbot-hook: cli/answer
-config: approval display lazy
-config/effective: api approval assertion bot/discord bot/telegram config config/local core lazy people policy policy/workspace routing schedule server/auth server/connection verifier
-config/local: approval config display lazy
+config: approval display lazy platform
+config/effective: api approval assertion config config/local core lazy people platform policy policy/workspace routing schedule server/auth server/connection verifier
+config/local: approval config display lazy platform
 confine: lazy policy/workspace
 core: approval assertion card display fault inforce people schedule
 costs:
-daemon: api approval audit bot/discord bot/telegram bot/textcmd callback card config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool progress proof push routing schedule server server/auth server/connection server/events server/metrics signin store verifier web
+daemon: api approval audit bot/discord bot/telegram bot/textcmd callback card config config/effective config/local core display gateway hook/ask hook/mcp platform policy policy/tool progress proof push routing schedule server server/auth server/connection server/events server/metrics signin store verifier web
 deploy:
 display: lazy
 examples/receipt: proof

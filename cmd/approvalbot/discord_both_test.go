@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/internal/config"
 	"approvalbot/internal/fakechat"
+	"approvalbot/internal/platform"
 )
 
 // One desk over both platforms: cards stand on both, and a decision on either
@@ -17,10 +17,10 @@ import (
 
 func TestBoth_DecidedOnOneShownOnBoth(t *testing.T) {
 	t.Parallel()
-	for i, name := range config.Platforms {
+	for i, name := range platform.Names() {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, withDiscord)
-			here, there := r.chatOn(name), r.chatOn(config.Platforms[1-i])
+			here, there := r.chatOn(name), r.chatOn(platform.Names()[1-i])
 			a := r.ask(`{"n":1}`)
 			card, other := here.card(a), there.card(a)
 			require.Equal(t, "Allowed. It may run once, within 5 minutes.", here.tap("alice", card.id, "Allow once"))
@@ -94,10 +94,10 @@ func TestAdversary_I6_OnePersonOneVote(t *testing.T) {
 func TestAdversary_I5_RequesterIsKnownAcrossPlatforms(t *testing.T) {
 	t.Parallel()
 	const own = "You cannot approve your own request."
-	for i, name := range config.Platforms {
+	for i, name := range platform.Names() {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, withDiscord)
-			asked, other := r.chatOn(name), r.chatOn(config.Platforms[1-i])
+			asked, other := r.chatOn(name), r.chatOn(platform.Names()[1-i])
 			a := r.ask(`{"n":1}`, func(c *api.CreateRequest) {
 				c.Requester = &api.Requester{Channel: name, UserID: asked.account("alice")}
 			})

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/internal/config"
 	"approvalbot/internal/fakechat"
+	"approvalbot/internal/platform"
 )
 
 // front stands before a fake's address and can refuse connections.
@@ -145,7 +145,7 @@ func TestBoth_OutageOfOneLeavesTheOther(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, withDiscord, func(r *rig) { r.fronted = true })
-			sick, well := r.chatOn(config.Platforms[c.down]), r.chatOn(config.Platforms[c.up])
+			sick, well := r.chatOn(platform.Names()[c.down]), r.chatOn(platform.Names()[c.up])
 			a := r.ask(`{"n":1}`)
 			onSick, onWell := sick.card(a), well.card(a)
 			r.until(a, "both cards' ids are known", func(a api.Approval) bool {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/internal/config"
 	"approvalbot/internal/fakechat"
+	"approvalbot/internal/platform"
 )
 
 // onDiscord is what a test changes of the Discord side.
@@ -194,7 +194,7 @@ type chat interface {
 // the story's routing says otherwise, in which PLACE is the target there.
 func onBoth(t *testing.T, story func(*testing.T, *rig, chat), change ...func(*rig)) {
 	t.Helper()
-	for _, name := range config.Platforms {
+	for _, name := range platform.Names() {
 		t.Run(name, func(t *testing.T) {
 			place := map[string]string{"telegram": inGroup, "discord": inOps}[name]
 			r := newRig(t, append([]func(*rig){withDiscord, hearsEverything, func(r *rig) { r.routing = "{mode: targets, targets: [PLACE]}" }},

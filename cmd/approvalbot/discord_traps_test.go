@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/internal/daemon"
 	"approvalbot/internal/fakechat"
+	"approvalbot/internal/platform"
 )
 
 // Traps of the platform.
@@ -261,7 +261,7 @@ func TestAdversary_P2_StoredTapCountsAfterARestart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps, byHTTP)
 	dc := r.chatOn("discord")
-	endpoint := r.url + daemon.InteractionsPath
+	endpoint := r.url + platform.ByName("discord").Path()
 	require.NoError(t, r.dc.SetEndpoint(r.ctx(), endpoint))
 	a := r.ask(`{"n":1}`)
 	card := dc.card(a)
@@ -286,7 +286,7 @@ func TestDiscord_HTTPInteractions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps, byHTTP)
 	dc := r.chatOn("discord")
-	endpoint := r.url + daemon.InteractionsPath
+	endpoint := r.url + platform.ByName("discord").Path()
 	require.NoError(t, r.dc.SetEndpoint(r.ctx(), endpoint))
 	a := r.ask(`{"n":1}`)
 	card := dc.card(a)
@@ -308,7 +308,7 @@ func TestBoth_TimersRunWhileDiscordIsAway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, withDiscord, byHTTP)
 	dc := r.chatOn("discord")
-	require.NoError(t, r.dc.SetEndpoint(r.ctx(), r.url+daemon.InteractionsPath))
+	require.NoError(t, r.dc.SetEndpoint(r.ctx(), r.url+platform.ByName("discord").Path()))
 	a := r.ask(`{"n":1}`)
 	card := dc.card(a)
 	r.stop()
@@ -361,7 +361,7 @@ func TestAdversary_P9_ABurstToDiscordKeepsItsOrder(t *testing.T) {
 func TestAdversary_P8_I11_UnknownAndReplayedInteractions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps, byHTTP)
-	dc, url := r.chatOn("discord"), r.url+daemon.InteractionsPath
+	dc, url := r.chatOn("discord"), r.url+platform.ByName("discord").Path()
 	require.NoError(t, r.dc.SetEndpoint(r.ctx(), url))
 	a := r.ask(`{"n":1}`)
 	card := dc.card(a)

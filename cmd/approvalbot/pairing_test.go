@@ -374,11 +374,11 @@ func TestPair_VariablesWin(t *testing.T) {
 	require.NoError(t, err)
 	cfg, _, err := effective.Load(path, nil, nil)
 	require.NoError(t, err)
-	require.Equal(t, config.ID("6"), cfg.Channels.Telegram.AllowedUserIDs[0])
+	require.Equal(t, config.ID("6"), cfg.Channels.Bots["telegram"].AllowedUserIDs[0])
 	require.NoError(t, undo())
 	cfg, _, err = effective.Load(path, nil, nil)
 	require.NoError(t, err)
-	require.Equal(t, config.ID("5"), cfg.Channels.Telegram.AllowedUserIDs[0])
+	require.Equal(t, config.ID("5"), cfg.Channels.Bots["telegram"].AllowedUserIDs[0])
 }
 
 // What a variable holds that is no id is said by the variable's name alone.

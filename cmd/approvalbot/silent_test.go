@@ -20,6 +20,7 @@ import (
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/daemon"
+	"approvalbot/internal/platform"
 )
 
 // pipes is a listener without a network, for bubbles of synctest.
@@ -95,7 +96,7 @@ channels:
     updates: {interactions: {publicKey: "%s"}}
 approvals:
   tools: {enabled: true, routing: {targets: [{channel: telegram, to: "-1001"}]}}
-`, agentSecret, filepath.Join(dir, "desk.db"), filepath.Join(dir, "key"), daemon.WebhookPath, webhookSecret, strings.Repeat("ab", 32))), 0o600))
+`, agentSecret, filepath.Join(dir, "desk.db"), filepath.Join(dir, "key"), platform.ByName("telegram").Path(), webhookSecret, strings.Repeat("ab", 32))), 0o600))
 	load := func() (config.Config, []config.Warning, error) { return effective.Load(file, nil, nil) }
 	cfg, _, err := load()
 	require.NoError(t, err)
@@ -105,8 +106,8 @@ approvals:
 	synctest.Test(t, func(t *testing.T) {
 		signature := fmt.Sprintf("X-Signature-Ed25519: %s\r\nX-Signature-Timestamp: %d\r\n", strings.Repeat("ab", 64), time.Now().Unix())
 		for path, shapes := range map[string][]string{
-			daemon.WebhookPath:      {length, "Transfer-Encoding: chunked\r\n", secret + length, secret + "Transfer-Encoding: chunked\r\n"},
-			daemon.InteractionsPath: {length, "Transfer-Encoding: chunked\r\n", signature + length, signature + "Transfer-Encoding: chunked\r\n"},
+			platform.ByName("telegram").Path(): {length, "Transfer-Encoding: chunked\r\n", secret + length, secret + "Transfer-Encoding: chunked\r\n"},
+			platform.ByName("discord").Path():  {length, "Transfer-Encoding: chunked\r\n", signature + length, signature + "Transfer-Encoding: chunked\r\n"},
 		} {
 			for _, shape := range shapes {
 				d, err := daemon.New(t.Context(), cfg, daemon.Options{Version: version, Load: load, Log: slog.New(slog.DiscardHandler)})

@@ -295,7 +295,7 @@ func TestFlow_TheVerifiersBotAlone(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	cfg, _, err := effective.Load(file, nil, nil)
 	require.NoError(t, err)
-	require.False(t, cfg.Channels.Telegram.On())
+	require.False(t, cfg.Channels.Bots["telegram"].On())
 	require.True(t, effective.VerifierBot(cfg).On())
 	require.Equal(t, []approval.Target{{Channel: "verifier", To: fmt.Sprint(room.ID)}}, effective.VerifierChats(cfg))
 }

@@ -86,45 +86,48 @@ type Retention struct {
 
 // Person is a human and their accounts: one person, one vote.
 type Person struct {
-	Name     string   `yaml:"name"`
-	Telegram ID       `yaml:"telegram"`
-	Discord  ID       `yaml:"discord"`
-	Roles    []string `yaml:"roles"`
-	Email    string   `yaml:"email"` // by which duty calendars and server.web.oidc name them
-	Timezone string   `yaml:"timezone"`
-	Quiet    string   `yaml:"quiet"` // 22:00-07:00, in Timezone unless it names another
+	Name     string        `yaml:"name"`
+	Accounts map[string]ID `by:"platform"` // each under the platform's name
+	Roles    []string      `yaml:"roles"`
+	Email    string        `yaml:"email"` // by which duty calendars and server.web.oidc name them
+	Timezone string        `yaml:"timezone"`
+	Quiet    string        `yaml:"quiet"` // 22:00-07:00, in Timezone unless it names another
 }
 
-// Channels holds the chat platforms. One whose bot token is empty is off.
+// Channels holds the bots, by the names of their platforms. There is one for each row of
+// package platform; one without a token is off.
 type Channels struct {
-	Telegram Telegram `yaml:"telegram"`
-	Discord  Discord  `yaml:"discord"`
+	Bots map[string]Channel `by:"platform"`
 }
 
-// Telegram is the Telegram bot.
-type Telegram struct {
+// Channel is a platform's bot.
+type Channel struct {
 	BotToken       Secret  `yaml:"botToken" unset:"empty"`
 	BotTokenFile   string  `yaml:"botTokenFile"`
 	APIURL         string  `yaml:"apiUrl"`
 	AllowedUserIDs []ID    `yaml:"allowedUserIds"`
-	Updates        Updates `yaml:"updates" oneof:"polling"`
+	AllowedRoleIDs []ID    `yaml:"allowedRoleIds" only:"some"`
+	Updates        Updates `yaml:"updates"`
 }
 
 // On reports whether the bot runs.
-func (t Telegram) On() bool { return t.BotToken != "" }
+func (c Channel) On() bool { return c.BotToken != "" }
 
-// Discord is the Discord bot.
-type Discord struct {
-	BotToken       Secret  `yaml:"botToken" unset:"empty"`
-	BotTokenFile   string  `yaml:"botTokenFile"`
-	APIURL         string  `yaml:"apiUrl"`
-	AllowedUserIDs []ID    `yaml:"allowedUserIds"`
-	AllowedRoleIDs []ID    `yaml:"allowedRoleIds"`
-	Updates        Updates `yaml:"updates" oneof:"gateway"`
+// SameBot reports whether two settings are of the same bot, which gets its updates the same
+// way. Those of the people who may decide do not count.
+func (c Channel) SameBot(other Channel) bool {
+	return c.BotToken == other.BotToken && c.APIURL == other.APIURL && c.Updates == other.Updates
 }
 
-// On reports whether the bot runs.
-func (d Discord) On() bool { return d.BotToken != "" }
+// Each are the bots after a change to each of them; the old ones stay as they are.
+func (c Channels) Each(change func(name string, bot *Channel)) Channels {
+	out := Channels{Bots: make(map[string]Channel, len(c.Bots))}
+	for name, bot := range c.Bots {
+		change(name, &bot)
+		out.Bots[name] = bot
+	}
+	return out
+}
 
 // Agents configures single agents.
 type Agents struct {

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"approvalbot/internal/platform"
 )
 
 // decoder reads a YAML document into a value strictly: unknown, repeated and
@@ -25,9 +27,10 @@ type decoder struct {
 type spot struct {
 	path     string
 	source   string
-	literal  bool   // text of an override: ${NAME} in it is not replaced
-	words    string // the allowed words, separated by |
-	unsetVar string // "empty": an unset ${NAME} is empty text here
+	literal  bool          // text of an override: ${NAME} in it is not replaced
+	words    string        // the allowed words, separated by |
+	unsetVar string        // "empty": an unset ${NAME} is empty text here
+	on       *platform.Row // whose bot's settings it is in; nil outside
 }
 
 // selfDecoder is a type that reads its own node.
@@ -80,15 +83,15 @@ func (d *decoder) decodeStruct(n *yaml.Node, v reflect.Value, at spot) {
 		return
 	}
 	for _, e := range d.entries(n, at) {
-		f, ok := fieldOf(v.Type(), e.name)
+		s, ok := slotOf(v.Type(), at.on, e.name)
 		if !ok {
 			d.places[Join(at.path, e.name)] = e.place
-			d.mistake(Join(at.path, e.name), "unknown key%s", DidYouMean(e.name, keysOf(v.Type())))
+			d.mistake(Join(at.path, e.name), "unknown key%s", DidYouMean(e.name, keysOf(v.Type(), at.on)))
 			continue
 		}
 		inner := spot{path: Join(at.path, e.name), source: at.source, literal: at.literal,
-			words: f.Tag.Get("oneof"), unsetVar: f.Tag.Get("unset")}
-		d.decode(e.value, v.FieldByIndex(f.Index), inner)
+			words: s.words, unsetVar: s.unsetVar, on: s.on}
+		s.fill(v, func(value reflect.Value) { d.decode(e.value, value, inner) })
 		d.settle(e, inner)
 	}
 	d.readSecretFiles(v, at)

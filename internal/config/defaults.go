@@ -4,11 +4,16 @@ import (
 	"time"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/platform"
 )
 
 // Defaults is the configuration of an empty file. approvals.tools is not in it:
 // without that block approvals are disabled.
 func Defaults() Config {
+	bots := map[string]Channel{}
+	for _, r := range platform.Rows {
+		bots[r.Name] = Channel{APIURL: r.APIURL, Updates: Updates{Mode: r.Pulled}}
+	}
 	return Config{
 		Server: Server{
 			Listen: "127.0.0.1:8787",
@@ -19,10 +24,7 @@ func Defaults() Config {
 			URL: "sqlite:approvalbot.db", KeyFile: "approvalbot.key",
 			Retention: Retention{Approvals: Duration(90 * day)},
 		},
-		Channels: Channels{
-			Telegram: Telegram{APIURL: "https://api.telegram.org", Updates: Updates{Mode: "polling"}},
-			Discord:  Discord{APIURL: "https://discord.com", Updates: Updates{Mode: "gateway"}},
-		},
+		Channels: Channels{Bots: bots},
 		Tools: Tools{Profile: "full", Verifier: Verifier{
 			FailMode: "deny", Webhook: VerifierWebhook{Timeout: 30}, Telegram: VerifierTelegram{Timeout: 120},
 		}},

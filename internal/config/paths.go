@@ -34,6 +34,13 @@ func locateFiles(config string, v reflect.Value) {
 		for i := range v.Len() {
 			locateFiles(config, v.Index(i))
 		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			value := reflect.New(v.Type().Elem()).Elem()
+			value.Set(v.MapIndex(key))
+			locateFiles(config, value)
+			v.SetMapIndex(key, value)
+		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f := v.Field(i)

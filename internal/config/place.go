@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/platform"
 )
 
 // Place is a chat to write to: {channel, to, threadId, timezone}, or channel:to:thread as
@@ -24,14 +25,14 @@ func (p *Place) decodeNode(d *decoder, n *yaml.Node, at spot) {
 		}
 		t, err := approval.ParseTarget(text)
 		if err != nil || tag != "!!str" && tag != anyTag {
-			d.mistake(at.path, "must be a chat with numeric ids, such as telegram:-1001234567890 or discord:123456789012345678")
+			d.mistake(at.path, "must be a chat with numeric ids, such as %s", examples())
 			return
 		}
 		p.Target = t.Normal()
 		return
 	}
 	var parts struct {
-		Channel  string `yaml:"channel" oneof:"telegram|discord"`
+		Channel  string `yaml:"channel" oneof:"platform"`
 		To       number `yaml:"to"`
 		ThreadID number `yaml:"threadId"`
 		Timezone string `yaml:"timezone"`
@@ -42,7 +43,7 @@ func (p *Place) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	switch {
 	case len(d.mistakes) > before:
 	case t.Channel == "":
-		d.mistake(at.path, "needs a channel: telegram or discord")
+		d.mistake(at.path, "needs a channel: %s", platform.List("or"))
 	case t.ThreadID != "" && !DecimalID.MatchString(t.ThreadID):
 		d.mistake(Join(at.path, "threadId"), "must be a thread's numeric id")
 	case t.Validate() != nil:
@@ -61,10 +62,19 @@ func knownZone(name string) bool {
 }
 
 func dmHint(channel string) string {
-	if channel == "discord" {
+	if on := platform.ByName(channel); on != nil && on.DM {
 		return ", or dm: and a user's id"
 	}
 	return ""
+}
+
+// examples are targets, one of each platform.
+func examples() string {
+	var out []string
+	for _, r := range platform.Rows {
+		out = append(out, r.Example)
+	}
+	return platform.Join(out, "or")
 }
 
 // number is the text of an id, which the file may hold without quotes.
@@ -83,16 +93,16 @@ func (x *number) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	}
 }
 
-// Updates is the way in which a platform's updates arrive: a word (polling,
-// gateway), or {webhook: {url, secret}} for Telegram and {interactions: {publicKey}}
-// for Discord.
+// Updates is the way in which a platform's updates arrive: the word for those that the bot
+// fetches, or a block with the one key that the platform has for those that it sends. Both
+// are in the platform's row.
 type Updates struct {
-	Mode      string // polling, webhook, gateway or interactions
+	Mode      string // the word, or the key: polling, webhook, gateway or interactions
 	Webhook   Webhook
-	PublicKey string // of Discord's interactions
+	PublicKey string // of interactions
 }
 
-// Webhook is the address to which Telegram posts its updates.
+// Webhook is the address to which a platform posts its updates.
 type Webhook struct {
 	URL        string `yaml:"url"`
 	Secret     Secret `yaml:"secret"`
@@ -100,24 +110,19 @@ type Webhook struct {
 }
 
 func (u *Updates) decodeNode(d *decoder, n *yaml.Node, at spot) {
-	switch {
-	case n.Kind == yaml.ScalarNode:
+	if n.Kind == yaml.ScalarNode || at.on.Pushed == "" {
+		at.words = at.on.Pulled
 		d.decodeScalar(n, reflect.ValueOf(&u.Mode).Elem(), at)
-	case at.words == "polling":
-		var in struct {
-			Webhook Webhook `yaml:"webhook"`
-		}
-		d.decodeStruct(n, reflect.ValueOf(&in).Elem(), at)
-		u.Mode, u.Webhook = "webhook", in.Webhook
-	default:
-		var in struct {
-			Interactions struct {
-				PublicKey string `yaml:"publicKey"`
-			} `yaml:"interactions"`
-		}
-		d.decodeStruct(n, reflect.ValueOf(&in).Elem(), at)
-		u.Mode, u.PublicKey = "interactions", in.Interactions.PublicKey
+		return
 	}
+	var block struct {
+		Webhook      Webhook `yaml:"webhook" only:"some"`
+		Interactions struct {
+			PublicKey string `yaml:"publicKey"`
+		} `yaml:"interactions" only:"some"`
+	}
+	d.decodeStruct(n, reflect.ValueOf(&block).Elem(), at)
+	u.Mode, u.Webhook, u.PublicKey = at.on.Pushed, block.Webhook, block.Interactions.PublicKey
 }
 
 // Targets are the chats of a list.
@@ -137,6 +142,3 @@ func Texts[T ~string](list []T) []string {
 	}
 	return out
 }
-
-// Platforms are the chats that there are.
-var Platforms = []string{"telegram", "discord"}

@@ -13,10 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"approvalbot/bot/discord"
-	"approvalbot/bot/telegram"
 	"approvalbot/core"
-	"approvalbot/internal/approval"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/store"
 )
@@ -70,14 +67,7 @@ func (r *receivers) poke() {
 
 // leaseOf names the lease of a bot by its token.
 func (d *Daemon) leaseOf(name string) string {
-	token := d.cfg.Channels.Telegram.BotToken
-	switch name {
-	case "discord":
-		token = d.cfg.Channels.Discord.BotToken
-	case approval.VerifierChannel:
-		token = effective.VerifierBot(d.cfg).BotToken
-	}
-	sum := sha256.Sum256([]byte(token))
+	sum := sha256.Sum256([]byte(effective.Bot(d.cfg, name).BotToken))
 	return name + ":" + hex.EncodeToString(sum[:8])
 }
 
@@ -89,7 +79,7 @@ func (d *Daemon) receive(ctx context.Context, name string) error {
 		return d.bots[name].Run(ctx)
 	}
 	return d.once(ctx, d.leaseOf(name), func(ctx context.Context) error {
-		b, err := d.newBot(name) // an adapter takes updates in once in its life
+		b, _, err := d.newBot(name) // an adapter takes updates in once in its life
 		if err != nil {
 			return err
 		}
@@ -98,17 +88,6 @@ func (d *Daemon) receive(ctx context.Context, name string) error {
 		defer d.receivers.set(name, nil)
 		return b.Run(ctx)
 	})
-}
-
-// newBot makes an adapter.
-func (d *Daemon) newBot(name string) (bot, error) {
-	switch name {
-	case "telegram":
-		return telegram.New(effective.Telegram(d.cfg.Channels.Telegram), d.talk, d.Store, d.Gate.Chats().Handled, d.log)
-	case approval.VerifierChannel:
-		return telegram.New(effective.VerifierTelegram(d.cfg), d.talk, d.Store, d.Gate.Chats().Handled, d.log)
-	}
-	return discord.New(effective.Discord(d.cfg.Channels.Discord), d.talk, d.Store, d.Gate.Chats().Handled, d.log)
 }
 
 // caughtUp is closed once what waited on the platforms while no desk ran was

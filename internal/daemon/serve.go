@@ -98,9 +98,13 @@ func Serve(ctx context.Context, s Start) error {
 
 // noChat reports a warning about a chat that is off because it has no token.
 func noChat(cfg config.Config, w config.Warning) bool {
-	t, d := cfg.Channels.Telegram.On(), cfg.Channels.Discord.On()
-	return w.Key == "channels.telegram.botToken" && !t || w.Key == "channels.discord.botToken" && !d ||
-		w.Key == "approvals.tools.routing.targets" && !t && !d
+	on := false
+	for name, bot := range cfg.Channels.Bots {
+		if on = on || bot.On(); !bot.On() && w.Key == "channels."+name+".botToken" {
+			return true
+		}
+	}
+	return !on && w.Key == "approvals.tools.routing.targets"
 }
 
 // clientDesk is the desk's part of the client files on this machine.

@@ -8,6 +8,7 @@ import (
 	"approvalbot/core"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
+	"approvalbot/internal/platform"
 	"approvalbot/internal/server/metrics"
 )
 
@@ -131,7 +132,7 @@ func (d *Daemon) ready(ctx context.Context) api.Ready {
 			r.Policy += *why
 		}
 	}
-	for _, name := range config.Platforms {
+	for _, name := range platform.Names() {
 		r.Channels[name] = api.Channel{Detail: "off: no bot token"}
 	}
 	for name := range d.bots {

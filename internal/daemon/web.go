@@ -40,9 +40,7 @@ func (d *Daemon) pages() (*web.Web, error) {
 	c.EmbedOrigins, c.PushKey, c.Viewers, c.Asks = s.Web.EmbedOrigins, d.pushKey.Public, d.viewers, d.asks
 	o := s.Web.OIDC
 	c.OIDC = web.OIDC{Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: string(o.ClientSecret)}
-	if d.cfg.Channels.Telegram.On() {
-		c.BotToken = string(d.cfg.Channels.Telegram.BotToken)
-	}
+	c.BotToken = string(d.cfg.Channels.Bots[web.AppPlatform].BotToken)
 	return web.New(c)
 }
 

@@ -9,8 +9,8 @@ import (
 	"approvalbot/api"
 	"approvalbot/core"
 	"approvalbot/internal/card"
-	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
+	"approvalbot/internal/platform"
 	"approvalbot/internal/web"
 )
 
@@ -70,7 +70,7 @@ func (d *Daemon) health(ctx context.Context) []core.Diagnostic {
 		found("policy", r.Policy, r.Policy == "ok" || r.Policy == api.PolicyDisabled,
 			"run approvalbot config check, and reload"),
 	}
-	for _, name := range config.Platforms {
+	for _, name := range platform.Names() {
 		c, on := r.Channels[name], d.bots[name] != nil
 		out = append(out, found(name, c.Detail, c.Up || !on, "run approvalbot doctor"))
 	}

@@ -14,8 +14,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"approvalbot/bot/discord"
-	"approvalbot/bot/telegram"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
 	"approvalbot/internal/approval"
@@ -23,10 +21,10 @@ import (
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/gateway"
+	"approvalbot/internal/platform"
 	"approvalbot/internal/policy"
 	"approvalbot/internal/policy/tool"
 	"approvalbot/internal/server"
-	"approvalbot/internal/server/connection"
 	"approvalbot/internal/server/events"
 	"approvalbot/internal/server/metrics"
 	"approvalbot/internal/signin"
@@ -41,12 +39,7 @@ const sweepEvery = time.Hour
 // machine it starts, and recovers, beside the desk.
 const databaseWait = 30 * time.Second
 
-// Paths to which the platforms post their updates.
-const (
-	WebhookPath      = "/telegram/webhook"
-	InteractionsPath = "/discord/interactions"
-	gatewayPath      = "/v1/gateway"
-)
+const gatewayPath = "/v1/gateway"
 
 // New opens the store and wires the parts. It does not start them; Run does,
 // and must be called, because it also closes the store.
@@ -151,30 +144,23 @@ func (d *Daemon) rules(ctx context.Context) (core.Rules, *routing.Table, error) 
 	return rules, table, err
 }
 
-// connect makes the adapters of the platforms that are on, and gives the handlers
-// for updates that come by HTTP.
+// connect makes the bots that are on, and gives the handlers for updates that come by HTTP.
 func (d *Daemon) connect() (map[string]http.Handler, error) {
 	mount := map[string]http.Handler{}
-	if d.cfg.Channels.Telegram.On() {
-		t, err := telegram.New(effective.Telegram(d.cfg.Channels.Telegram), d.talk, d.Store, d.Gate.Chats().Handled, d.log)
-		if err != nil {
-			return nil, err
+	for _, name := range effective.Outboxes() {
+		if !effective.Bot(d.cfg, name).On() {
+			continue
 		}
-		d.bots["telegram"], mount["POST "+WebhookPath] = t, d.poking(t.WebhookHandler(connection.Authenticated))
-	}
-	if d.cfg.Channels.Discord.On() {
-		x, err := discord.New(effective.Discord(d.cfg.Channels.Discord), d.talk, d.Store, d.Gate.Chats().Handled, d.log)
-		if err != nil {
-			return nil, err
-		}
-		d.bots["discord"], mount["POST "+InteractionsPath] = x, d.poking(x.InteractionsHandler(connection.Authenticated))
-	}
-	if effective.VerifierBot(d.cfg).On() {
-		v, err := d.newBot(approval.VerifierChannel)
-		if err != nil {
+		b, updates, err := d.newBot(name)
+		switch own := name == approval.VerifierChannel; {
+		case err != nil && own:
 			return nil, fmt.Errorf("tools.verifier.telegram: %w", err)
+		case err != nil:
+			return nil, err
+		case updates != nil && !own:
+			mount["POST "+platform.ByName(name).Path()] = d.poking(updates)
 		}
-		d.bots[approval.VerifierChannel] = v
+		d.bots[name] = b
 	}
 	return mount, nil
 }
@@ -182,7 +168,7 @@ func (d *Daemon) connect() (map[string]http.Handler, error) {
 // dispatch makes a dispatcher for each channel; one that is off fails its
 // messages with the way out.
 func (d *Daemon) dispatch() {
-	for _, name := range effective.Outboxes {
+	for _, name := range effective.Outboxes() {
 		wayOut := "set channels." + name + ".botToken"
 		if name == approval.VerifierChannel {
 			wayOut = "set tools.verifier.telegram.botToken, and start the desk again"

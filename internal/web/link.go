@@ -16,16 +16,16 @@ func (w *Web) LinkTo(secret string) string {
 	return to.String()
 }
 
-// LinkMessage is what a chat is sent with a login link. Telegram opens a Mini App only
-// at an https address.
+// LinkMessage is what a chat is sent with a login link. A Mini App opens only at
+// an https address.
 func (w *Web) LinkMessage(l signin.LoginLink, secret, channel string) core.Posting {
 	p := core.Posting{
 		Text: "🔑 This link signs you in to the desk's pages as " + display.Escape(l.Person) +
 			". It works once, for five minutes. Give it to nobody: whoever opens it becomes you.",
 		Link: w.LinkTo(secret),
 	}
-	if channel == "telegram" && w.botToken != "" && w.address.url.Scheme == "https" {
-		p.App = w.address.url.JoinPath("/telegram").String()
+	if channel == AppPlatform && w.botToken != "" && w.address.url.Scheme == "https" {
+		p.App = w.address.url.JoinPath(appPath).String()
 	}
 	return p
 }

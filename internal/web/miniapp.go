@@ -22,6 +22,11 @@ const (
 	initAhead = time.Minute     // by how much Telegram's clock may be ahead
 )
 
+// AppPlatform is the platform that opens pages of the desk inside of itself (Mini Apps).
+const AppPlatform = "telegram"
+
+const appPath = "/" + AppPlatform
+
 // miniAppPages sign people in from within Telegram.
 type miniAppPages struct {
 	admission
@@ -30,8 +35,8 @@ type miniAppPages struct {
 
 func (p *miniAppPages) routes() []route {
 	return []route{
-		{pattern: "GET /telegram", open: true, serve: p.miniApp},
-		{pattern: "POST /telegram", open: true, serve: p.fromMiniApp},
+		{pattern: "GET " + appPath, open: true, serve: p.miniApp},
+		{pattern: "POST " + appPath, open: true, serve: p.fromMiniApp},
 	}
 }
 
@@ -53,9 +58,9 @@ func (p *miniAppPages) fromMiniApp(out http.ResponseWriter, r *http.Request, _ s
 			"The desk did not sign you in: "+err.Error()+". Close this page and open it again from the bot's message.")
 		return
 	}
-	v := p.gate.Rules().People.Identify(approval.Voter{Channel: "telegram", UserID: user})
+	v := p.gate.Rules().People.Identify(approval.Voter{Channel: AppPlatform, UserID: user})
 	if v.Person == "" {
-		p.refused(out, r, http.StatusForbidden, signin.ByTelegram, "telegram:"+user+" is nobody whom the desk knows",
+		p.refused(out, r, http.StatusForbidden, signin.ByTelegram, AppPlatform+":"+user+" is nobody whom the desk knows",
 			"The desk does not know whose account this is, so it signs nobody in: its operator names you under people first.")
 		return
 	}

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/bot/discord"
-	"approvalbot/bot/telegram"
 	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
+	"approvalbot/internal/daemon"
+	"approvalbot/internal/platform"
 )
 
 // namedPlace is a chat that the configuration names, with its use there.
@@ -61,30 +61,16 @@ func targetsOn(c config.Config, channel string) []approval.Target {
 // chatFindings looks at the platforms that are on, with the chats and people that
 // the configuration names there.
 func chatFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
-	t, x, v := cfg.Channels.Telegram, cfg.Channels.Discord, effective.VerifierBot(cfg)
-	if !t.On() && !x.On() && !v.On() {
-		return []core.Diagnostic{core.Warn("chats", "none is on, so no cards go out", "set a bot token, or decide with approvalbot watch")}
-	}
-	users, verifiers := config.Texts(t.AllowedUserIDs), verifierUsers(cfg)
-	if !v.On() {
-		users, verifiers = distinctOf(append(users, verifiers...)), nil
-	}
 	var looks []func() []core.Diagnostic
-	if v.On() {
-		looks = append(looks, func() []core.Diagnostic {
-			return telegram.Probe(ctx, effective.VerifierTelegram(cfg), targetsOn(cfg, approval.VerifierChannel), verifiers)
-		})
+	for _, name := range slices.Concat([]string{approval.VerifierChannel}, platform.Names()) {
+		if effective.Bot(cfg, name).On() {
+			looks = append(looks, func() []core.Diagnostic {
+				return daemon.Probe(ctx, cfg, name, targetsOn(cfg, name), usersOn(cfg, name))
+			})
+		}
 	}
-	if t.On() {
-		looks = append(looks, func() []core.Diagnostic {
-			return telegram.Probe(ctx, effective.Telegram(t), targetsOn(cfg, "telegram"), users)
-		})
-	}
-	if x.On() {
-		looks = append(looks, func() []core.Diagnostic {
-			return discord.Probe(ctx, effective.Discord(x), targetsOn(cfg, "discord"), config.Texts(x.AllowedUserIDs),
-				config.Texts(x.AllowedRoleIDs))
-		})
+	if len(looks) == 0 {
+		return []core.Diagnostic{core.Warn("chats", "none is on, so no cards go out", "set a bot token, or decide with approvalbot watch")}
 	}
 	found := core.Gather(len(looks), looks...)
 	if !slices.ContainsFunc(placesOf(cfg), namedPlace.essential) {
@@ -94,12 +80,24 @@ func chatFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	return found
 }
 
+// usersOn are the accounts that may decide on a bot's cards.
+func usersOn(c config.Config, name string) []string {
+	users := config.Texts(effective.Bot(c, name).AllowedUserIDs)
+	switch own := effective.VerifierBot(c).On(); {
+	case name == approval.VerifierChannel:
+		return verifierUsers(c)
+	case name == platform.Verifier && !own: // the platform's bot asks the verifier's people
+		return distinctOf(append(users, verifierUsers(c)...))
+	}
+	return users
+}
+
 // verifierUsers are the accounts of the verifier's people.
 func verifierUsers(c config.Config) []string {
 	var out []string
 	for _, accounts := range effective.Verifier(c).Accounts() {
 		for _, a := range accounts {
-			out = append(out, strings.TrimPrefix(a, "telegram:"))
+			out = append(out, strings.TrimPrefix(a, platform.Verifier+":"))
 		}
 	}
 	return distinctOf(out)
@@ -131,7 +129,7 @@ func weigh(found []core.Diagnostic, cfg config.Config) []core.Diagnostic {
 	out := slices.Clone(found)
 	for i, f := range out {
 		at := slices.IndexFunc(places, func(p namedPlace) bool { return p.String() == f.What })
-		chat := at >= 0 || slices.Contains(effective.Outboxes, f.What)
+		chat := at >= 0 || slices.Contains(effective.Outboxes(), f.What)
 		verifier := f.What == approval.VerifierChannel || at >= 0 && places[at].as == "verifier chat"
 		if f.Level == core.LevelFail && chat && !verifier && (works || at >= 0 && !places[at].essential()) {
 			out[i].Level = core.LevelWarn
@@ -145,11 +143,11 @@ func weigh(found []core.Diagnostic, cfg config.Config) []core.Diagnostic {
 	return out
 }
 
-// nameOf gives the configured person behind "telegram user 111".
+// nameOf gives the configured person behind an account, as "PLATFORM user ID" names it.
 func nameOf(c config.Config, what string) string {
 	for _, p := range c.People {
 		channel, id, ok := strings.Cut(what, " user ")
-		if ok && (channel == "telegram" && id == string(p.Telegram) || channel == "discord" && id == string(p.Discord)) {
+		if own := p.Accounts[channel]; ok && own != "" && id == string(own) {
 			return p.Name
 		}
 	}

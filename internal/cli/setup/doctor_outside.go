@@ -60,12 +60,8 @@ func serverFindings(ctx context.Context, cfg config.Config, offline bool) []core
 		return []core.Diagnostic{core.Fail("desk", "it runs but is not ready: store "+r.Store+", policy "+r.Policy, "see its log")}
 	}
 	found := []core.Diagnostic{core.OK("desk", "runs at "+cfg.LocalURL()+" and is ready")}
-	for _, name := range effective.Outboxes {
-		on := map[string]bool{
-			"telegram": cfg.Channels.Telegram.On(), "discord": cfg.Channels.Discord.On(),
-			approval.VerifierChannel: effective.VerifierBot(cfg).On(),
-		}[name]
-		if s := r.Channels[name]; on && !s.Up {
+	for _, name := range effective.Outboxes() {
+		if s := r.Channels[name]; effective.Bot(cfg, name).On() && !s.Up {
 			found = append(found, core.Fail(name, "the running desk is not connected: "+strings.TrimSuffix(s.Detail, "."), "see its log"))
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,12 +21,12 @@ import (
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/config/local"
 	"approvalbot/internal/display"
-	"approvalbot/internal/lazy"
+	"approvalbot/internal/platform"
 )
 
 // starter has the answers from which a starter configuration is made.
 type starter struct {
-	decide    string // telegram, discord or terminal
+	decide    string // a platform, or terminal
 	tokenEnv  string // of the bot: the variable, or the file
 	tokenFile string
 	who       string // an account's id; on a terminal a person's name
@@ -51,7 +53,7 @@ func newInitCommand(a *app.App) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&s.decide, "decide", "", "where people decide: telegram, discord or terminal")
+	f.StringVar(&s.decide, "decide", "", "where people decide: "+places())
 	f.StringVar(&s.tokenEnv, "token-env", "", "the environment variable with the bot's token")
 	f.StringVar(&s.tokenFile, "token-file", "", "the file with the bot's token")
 	f.StringVar(&s.who, "who", "", "who decides: a numeric user id; for terminal, a name")
@@ -101,8 +103,18 @@ func besideConfig(path string) (dir string, err error) {
 	return filepath.Abs(dir)
 }
 
-// botToken is how the platforms write tokens: 123456:AA… and MTE….aaaaaa.bbb…
-var botToken = lazy.Pattern(`^([0-9]+:[A-Za-z0-9_-]{20,}|[A-Za-z0-9_-]{17,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{17,})$`)
+// terminal is where people decide without a chat.
+const terminal = "terminal"
+
+// places are the answers to where people decide, in words.
+func places() string { return platform.Join(append(platform.Names(), terminal), "or") }
+
+// isBotToken reports whether an answer is written as a platform writes its bots' tokens.
+func isBotToken(answer string) bool {
+	return slices.ContainsFunc(platform.Rows, func(r platform.Row) bool {
+		return regexp.MustCompile("^(" + r.Token + ")$").MatchString(answer)
+	})
+}
 
 // askStarter asks the questions that no flag has answered.
 func askStarter(a *app.App, cmd *cobra.Command, s *starter) error {
@@ -112,16 +124,16 @@ func askStarter(a *app.App, cmd *cobra.Command, s *starter) error {
 	}
 	var err error
 	if s.decide == "" {
-		if s.decide, err = ask("Where do people decide: telegram, discord or terminal?", "telegram"); err != nil {
+		if s.decide, err = ask("Where do people decide: "+places()+"?", platform.Rows[0].Name); err != nil {
 			return err
 		}
 	}
-	if _, chat := local.Variables()[s.decide]; !chat && s.decide != "terminal" {
-		return errors.New("people decide in telegram, discord or terminal: give one of these (--decide)")
+	on := platform.ByName(s.decide)
+	if on == nil && s.decide != terminal {
+		return errors.New("people decide in " + places() + ": give one of these (--decide)")
 	}
-	if s.tokenEnv == "" && s.tokenFile == "" && s.decide != "terminal" {
-		usual := strings.ToUpper(s.decide) + "_BOT_TOKEN"
-		answer, err := ask("The bot's token: in which environment variable, or in which file?", usual)
+	if s.tokenEnv == "" && s.tokenFile == "" && on != nil {
+		answer, err := ask("The bot's token: in which environment variable, or in which file?", on.Variable("bot_token"))
 		if err != nil {
 			return err
 		}
@@ -138,7 +150,7 @@ func askStarter(a *app.App, cmd *cobra.Command, s *starter) error {
 	if cmd.Flags().Changed("who") {
 		return nil
 	}
-	if s.decide == "terminal" {
+	if s.decide == terminal {
 		s.who, err = ask("Who decides (a name)?", local.PersonOf(a.Env))
 		return err
 	}
@@ -150,7 +162,7 @@ func askStarter(a *app.App, cmd *cobra.Command, s *starter) error {
 // that is the token itself is written to a file.
 func (s *starter) takeToken(answer string) {
 	switch {
-	case botToken.MatchString(answer):
+	case isBotToken(answer):
 		s.secret = answer
 	case config.IsVariable(answer):
 		s.tokenEnv = answer
@@ -242,11 +254,11 @@ func (s *starter) yaml(dir, person string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if s.decide == "terminal" {
+	if s.decide == terminal {
 		person = s.who
 	}
 	account, channels, targets := "", "", ""
-	if s.decide != "terminal" {
+	if s.decide != terminal {
 		allowed := ""
 		if c.User != "" {
 			account, allowed = fmt.Sprintf(", %s: %q", s.decide, c.User), fmt.Sprintf("%q", c.User)
@@ -277,11 +289,11 @@ people:
 
 // localChat is the chat for cards, and the people who decide.
 func (s *starter) localChat() (local.Chat, error) {
-	names, ok := local.Variables()[s.decide]
-	if !ok {
+	on := platform.ByName(s.decide)
+	if on == nil {
 		return local.Chat{}, nil
 	}
-	chats, err := local.ChatsOf(config.Environ{names.Place: s.chat, names.User: s.who})
+	chats, err := local.ChatsOf(config.Environ{on.PlaceVariable(): s.chat, on.UserVariable(): s.who})
 	c := chats[s.decide]
 	switch {
 	case err != nil && s.chat != "":
@@ -289,10 +301,7 @@ func (s *starter) localChat() (local.Chat, error) {
 	case err != nil:
 		return c, fmt.Errorf("that is no user id of %s: give the number that /whoami says, or nothing", s.decide)
 	case c.At.To == "" && c.User != "":
-		c.At = approval.Target{Channel: s.decide, To: c.User}
-		if s.decide == "discord" {
-			c.At.To = "dm:" + c.User
-		}
+		c.At = approval.DirectChat(s.decide, c.User)
 	}
 	return c, nil
 }

@@ -89,11 +89,10 @@ func (c *checker) checkRouting(key string, cfg *config.Config) {
 	c.distinctPlaces(key+".fallback", r.Fallback)
 	c.distinctPlaces(key+".auditChats", r.AuditChats)
 	c.distinctPlaces("approvals.agentshield.targets", cfg.Approvals.AgentShield.Targets)
-	on := channelsOn(*cfg)
 	live := 0
 	count := func(list string, places []config.Place) {
 		for i, p := range places {
-			if on[p.Channel] {
+			if cfg.Channels.Bots[p.Channel].On() {
 				live++
 				continue
 			}
@@ -101,7 +100,7 @@ func (c *checker) checkRouting(key string, cfg *config.Config) {
 		}
 	}
 	for i, p := range r.AuditChats {
-		if !on[p.Channel] {
+		if !cfg.Channels.Bots[p.Channel].On() {
 			c.Warn(config.Index(key+".auditChats", i), "%s is off: no checkpoint goes there", p.Channel)
 		}
 	}

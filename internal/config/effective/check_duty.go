@@ -10,6 +10,7 @@ import (
 	"approvalbot/internal/config"
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/people"
+	"approvalbot/internal/platform"
 	"approvalbot/internal/schedule"
 )
 
@@ -180,10 +181,10 @@ func (c *checker) checkRecipient(key, text string, cfg *config.Config) {
 	case errors.As(err, &f):
 		c.Mistake(key, "%s", f.Text)
 	case err != nil:
-		c.Mistake(key, "must be onDuty, onDuty:NAME, role:NAME, or a chat with numeric ids such as telegram:-1001234567890")
+		c.Mistake(key, "must be onDuty, onDuty:NAME, role:NAME, or a chat with numeric ids such as %s", platform.Rows[0].Example)
 	case to.Role != "" && !slices.ContainsFunc(cfg.People, func(p config.Person) bool { return slices.Contains(p.Roles, to.Role) }):
 		c.Mistake(key, "is the role of nobody among people")
-	case to.Chat != "" && !channelsOn(*cfg)[chat.Channel]:
+	case to.Chat != "" && !cfg.Channels.Bots[chat.Channel].On():
 		c.Warn(key, "%s is off: no card goes there", chat.Channel)
 	case to.Chat == "" && !slices.ContainsFunc(recipients(to, *cfg), func(p config.Person) bool { return reachable(p, *cfg) }):
 		c.Warn(key, "names nobody with an account in a chat that is on: no direct message reaches them")

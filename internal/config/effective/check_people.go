@@ -1,30 +1,14 @@
 package effective
 
 import (
-	"math"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 
 	"approvalbot/internal/config"
 	"approvalbot/internal/lazy"
+	"approvalbot/internal/platform"
 )
-
-// maxTelegramID is above every id that Telegram gives out: its documentation
-// says that 52 bits suffice.
-const maxTelegramID = 1 << 52
-
-// noPerson holds the ids under which Telegram shows messages that no single
-// person sent.
-var noPerson = sync.OnceValue(func() map[config.ID]string {
-	return map[config.ID]string{
-		"1087968824": "of anonymous group administrators",
-		"136817688":  "of channels that post in groups",
-		"777000":     "of Telegram itself",
-	}
-})
 
 func (c *checker) checkPeople(people []config.Person) {
 	names := make([]string, len(people))
@@ -42,13 +26,11 @@ func (c *checker) checkPeople(people []config.Person) {
 	for i, p := range people {
 		names[i] = p.Name
 		key := config.Index("people", i)
-		if p.Telegram != "" {
-			c.telegramUser(key+".telegram", p.Telegram)
-			mine(key+".telegram", "telegram:", p.Name, p.Telegram)
-		}
-		if p.Discord != "" {
-			c.snowflake(key+".discord", p.Discord)
-			mine(key+".discord", "discord:", p.Name, p.Discord)
+		for _, on := range platform.Rows {
+			if id := p.Accounts[on.Name]; id != "" {
+				c.user(key+"."+on.Name, id, on)
+				mine(key+"."+on.Name, on.Name+":", p.Name, id)
+			}
 		}
 		distinct(c, key+".roles", p.Roles)
 		c.dutyRoles(key+".roles", p.Roles)
@@ -61,59 +43,45 @@ func (c *checker) checkPeople(people []config.Person) {
 	c.names("people", "name", names)
 }
 
-// telegramUser accepts the id of a single human: not of a group, a bot or a
-// service, and one that Telegram could have given out.
-func (c *checker) telegramUser(key string, id config.ID) {
-	n, err := strconv.ParseInt(string(id), 10, 64)
-	switch why, service := noPerson()[id]; {
-	case service:
-		c.Mistake(key, "is the id %s, never a person's", why)
-	case n < 0:
-		c.Mistake(key, "is the id of a group or channel; only people may be listed here")
-	case err != nil || n == 0 || n > maxTelegramID:
-		c.Mistake(key, "is no Telegram user id")
+// user accepts an id that can be that of a person, or of a role, on a platform.
+func (c *checker) user(key string, id config.ID, on platform.Row) {
+	if problem := on.WrongUser(string(id)); problem != "" {
+		c.Mistake(key, "%s", problem)
 	}
 }
 
-// snowflake accepts an id of Discord.
-func (c *checker) snowflake(key string, id config.ID) {
-	if n, err := strconv.ParseInt(string(id), 10, 64); err != nil || n <= 0 || n == math.MaxInt64 {
-		c.Mistake(key, "is no Discord id")
+// users accepts a list of such ids without repetition.
+func (c *checker) users(key string, ids []config.ID, on platform.Row) {
+	for i, id := range ids {
+		c.user(config.Index(key, i), id, on)
+	}
+	distinct(c, key, ids)
+}
+
+func (c *checker) checkChannels(channels config.Channels) {
+	for _, on := range platform.Rows {
+		key, bot := "channels."+on.Name, channels.Bots[on.Name]
+		c.channel(key, bot.On(), bot.BotToken, bot.APIURL)
+		c.users(key+".allowedUserIds", bot.AllowedUserIDs, on)
+		c.users(key+".allowedRoleIds", bot.AllowedRoleIDs, on)
+		if bot.Updates.Mode == "webhook" {
+			c.checkWebhook(key+".updates.webhook", bot.Updates.Webhook, on)
+		}
+		switch {
+		case !bot.On() || len(bot.AllowedUserIDs) > 0 || len(bot.AllowedRoleIDs) > 0:
+		case on.Roles:
+			c.Warn(key+".allowedUserIds", "is empty, allowedRoleIds too: nobody may decide on %s", on.Title)
+		default:
+			c.Warn(key+".allowedUserIds", "is empty: nobody may decide on %s", on.Title)
+		}
 	}
 }
 
-func (c *checker) checkChannels(ch config.Channels) {
-	t, d := ch.Telegram, ch.Discord
-	c.channel("channels.telegram", t.On(), t.BotToken, t.APIURL)
-	c.channel("channels.discord", d.On(), d.BotToken, d.APIURL)
-	for i, id := range t.AllowedUserIDs {
-		c.telegramUser(config.Index("channels.telegram.allowedUserIds", i), id)
-	}
-	for i, id := range d.AllowedUserIDs {
-		c.snowflake(config.Index("channels.discord.allowedUserIds", i), id)
-	}
-	for i, id := range d.AllowedRoleIDs {
-		c.snowflake(config.Index("channels.discord.allowedRoleIds", i), id)
-	}
-	distinct(c, "channels.telegram.allowedUserIds", t.AllowedUserIDs)
-	distinct(c, "channels.discord.allowedUserIds", d.AllowedUserIDs)
-	distinct(c, "channels.discord.allowedRoleIds", d.AllowedRoleIDs)
-	if t.Updates.Mode == "webhook" {
-		c.checkWebhook("channels.telegram.updates.webhook", t.Updates.Webhook)
-	}
-	if t.On() && len(t.AllowedUserIDs) == 0 {
-		c.Warn("channels.telegram.allowedUserIds", "is empty: nobody may decide on Telegram")
-	}
-	if d.On() && len(d.AllowedUserIDs) == 0 && len(d.AllowedRoleIDs) == 0 {
-		c.Warn("channels.discord.allowedUserIds", "is empty, allowedRoleIds too: nobody may decide on Discord")
-	}
-}
-
-// checkWebhook accepts what Telegram accepts: setWebhook wants https, and a
-// secret of 1 to 256 letters, digits, _ and -.
-func (c *checker) checkWebhook(key string, w config.Webhook) {
+// checkWebhook accepts what a platform with webhooks accepts: https, and a secret of 1 to
+// 256 letters, digits, _ and - (Bot API, setWebhook).
+func (c *checker) checkWebhook(key string, w config.Webhook, on platform.Row) {
 	if u := c.checkURL(key+".url", w.URL); u != nil && u.Scheme != "https" {
-		c.Warn(key+".url", "is http: Telegram itself delivers to https only")
+		c.Warn(key+".url", "is http: %s itself delivers to https only", on.Title)
 	}
 	switch {
 	case len(w.Secret) > 256 || !webhookSecret.MatchString(string(w.Secret)):

@@ -43,7 +43,7 @@ func (c *checker) checkReach(cfg *config.Config) {
 
 // allOn is the configuration as if each chat had its token.
 func allOn(c config.Config) config.Config {
-	c.Channels.Telegram.BotToken, c.Channels.Discord.BotToken = "on", "on"
+	c.Channels = c.Channels.Each(func(_ string, bot *config.Channel) { bot.BotToken = "on" })
 	return c
 }
 

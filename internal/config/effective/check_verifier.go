@@ -8,6 +8,7 @@ import (
 
 	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
+	"approvalbot/internal/platform"
 	"approvalbot/internal/verifier"
 )
 
@@ -86,11 +87,8 @@ func each(err error) []error {
 // checkVerifierChat looks at the verifier's Telegram chat. One bot asks in all of the
 // verifier's chats: its own, or that of channels.telegram.
 func (c *checker) checkVerifierChat(key string, v config.VerifierTelegram, cfg *config.Config) {
-	channel := cfg.Channels.Telegram
-	for i, id := range v.AllowedUserIDs {
-		c.telegramUser(config.Index(key+".allowedUserIds", i), id)
-	}
-	distinct(c, key+".allowedUserIds", v.AllowedUserIDs)
+	channel := cfg.Channels.Bots[platform.Verifier]
+	c.users(key+".allowedUserIds", v.AllowedUserIDs, *platform.ByName(platform.Verifier))
 	common := cfg.Tools.Verifier.Telegram
 	askedByCommon := common.Enabled && VerifierChannel(*cfg, common) == approval.VerifierChannel
 	switch {
@@ -110,13 +108,13 @@ func (c *checker) checkVerifierChat(key string, v config.VerifierTelegram, cfg *
 // checkVerifierBot looks at a bot of the verifier's own.
 func (c *checker) checkVerifierBot(key string, v config.VerifierTelegram, cfg *config.Config) {
 	c.botToken(key+".botToken", v.BotToken)
-	switch channel := cfg.Channels.Telegram; {
+	switch channel := cfg.Channels.Bots[platform.Verifier]; {
 	case sameBot(v.BotToken, channel.BotToken):
 		c.Mistake(key+".botToken", "is another token of the bot of channels.telegram; use the same one, or another bot")
 	case v.BotToken != VerifierBot(*cfg).BotToken:
 		c.Mistake(key+".botToken", "is not the bot that asks in the verifier's other chats; use one bot for them all")
 	}
-	c.checkBotURL(key+".apiUrl", cmp.Or(v.APIURL, cfg.Channels.Telegram.APIURL))
+	c.checkBotURL(key+".apiUrl", cmp.Or(v.APIURL, cfg.Channels.Bots[platform.Verifier].APIURL))
 }
 
 // sameBot reports whether two tokens are of one bot, whose id is before the colon.

@@ -142,10 +142,10 @@ func recipients(to schedule.Recipient, c config.Config) []config.Person {
 
 // reachable reports whether a person has an account in a chat that is on.
 func reachable(p config.Person, c config.Config) bool {
-	on := channelsOn(c)
-	return p.Telegram != "" && on["telegram"] || p.Discord != "" && on["discord"]
-}
-
-func channelsOn(c config.Config) map[string]bool {
-	return map[string]bool{"telegram": c.Channels.Telegram.On(), "discord": c.Channels.Discord.On()}
+	for channel, id := range p.Accounts {
+		if id != "" && c.Channels.Bots[channel].On() {
+			return true
+		}
+	}
+	return false
 }

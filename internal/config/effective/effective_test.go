@@ -60,7 +60,7 @@ func TestExampleShowsTheDefaults(t *testing.T) {
 	require.Equal(t, "sqlite:"+filepath.Join(filepath.Dir(exampleFile), "approvalbot.db"), want.Store.URL)
 	want.Store.URL, want.Store.KeyFile = got.Store.URL, filepath.Base(want.Store.KeyFile)
 	want.Server.Tokens, want.People, want.Agents = nil, nil, config.Agents{}
-	want.Channels.Telegram.AllowedUserIDs, want.Channels.Discord.AllowedUserIDs = nil, nil
+	want.Channels = want.Channels.Each(func(_ string, bot *config.Channel) { bot.AllowedUserIDs = nil })
 	want.Approvals.Tools.Policy.DenyAtOrAbove, want.Approvals.Tools.Policy.MinApprovalsByRisk = config.Risk{}, nil
 	want.Approvals.Tools.Routing.Targets, want.Approvals.Tools.Rules = nil, nil
 	w, err := json.Marshal(want)
@@ -77,8 +77,8 @@ func TestContractDocumentLoads(t *testing.T) {
 	text, err := os.ReadFile("testdata/contract.yaml")
 	require.NoError(t, err)
 	cfg, warnings := load(t, string(text), append(exampleEnv, "TELEGRAM_BOT_TOKEN=123456:abc")...)
-	require.True(t, cfg.Channels.Telegram.On())
-	require.False(t, cfg.Channels.Discord.On())
+	require.True(t, cfg.Channels.Bots["telegram"].On())
+	require.False(t, cfg.Channels.Bots["discord"].On())
 	require.Equal(t, config.Risk{Class: approval.R4, Set: true}, cfg.Approvals.Tools.Policy.DenyAtOrAbove)
 	require.Equal(t, 90*24*time.Hour, time.Duration(cfg.Store.Retention.Approvals))
 	require.Equal(t, []string{
@@ -119,9 +119,9 @@ func TestOverrides(t *testing.T) {
 		{"SERVER__LIMITS__PENDING=7", func(c config.Config) any { return c.Server.Limits }, config.Limits{Pending: 7, RequestsPerSecond: 50}},
 		{"SERVER__TOKENS=[{name: a, token: 0123456789: #abcdef, scopes: [operator.audit]}]", nil, "APPROVALBOT_CFG__SERVER__TOKENS: server.tokens: must be given as YAML"},
 		{"SERVER__TOKENS=[{name: a, token: \"0123456789#abcdef\", scopes: [operator.audit]}]", func(c config.Config) any { return string(c.Server.Tokens[0].Token) }, "0123456789#abcdef"},
-		{"PEOPLE=[{name: bob, telegram: 5}]", func(c config.Config) any { return c.People }, []config.Person{{Name: "bob", Telegram: "5"}}},
-		{"CHANNELS__TELEGRAM__BOTTOKEN=1:#a", func(c config.Config) any { return string(c.Channels.Telegram.BotToken) }, "1:#a"},
-		{"CHANNELS__TELEGRAM__ALLOWEDUSERIDS=[1, \"2\"]", func(c config.Config) any { return c.Channels.Telegram.AllowedUserIDs }, []config.ID{"1", "2"}},
+		{"PEOPLE=[{name: bob, telegram: 5}]", func(c config.Config) any { return c.People }, []config.Person{{Name: "bob", Accounts: map[string]config.ID{"telegram": "5"}}}},
+		{"CHANNELS__TELEGRAM__BOTTOKEN=1:#a", func(c config.Config) any { return string(c.Channels.Bots["telegram"].BotToken) }, "1:#a"},
+		{"CHANNELS__TELEGRAM__ALLOWEDUSERIDS=[1, \"2\"]", func(c config.Config) any { return c.Channels.Bots["telegram"].AllowedUserIDs }, []config.ID{"1", "2"}},
 		{"APPROVALS__TOOLS__MODE=off", func(c config.Config) any { return c.Approvals.Tools.Mode }, "off"},
 		{"APPROVALS__TOOLS__POLICY__MINAPPROVALSBYRISK__R4=2", func(c config.Config) any { return c.Approvals.Tools.Policy.MinApprovalsByRisk }, map[string]int{"R4": 2}},
 		{"APPROVALS__TOOLS__POLICY__DENYATORABOVE=R4", func(c config.Config) any { return c.Approvals.Tools.Policy.DenyAtOrAbove.Set }, true},
@@ -197,8 +197,8 @@ store: {retention: {audit: "${NONE}"}}
 	require.Equal(t, 12, cfg.Server.Limits.Pending)
 	require.True(t, cfg.Server.Production)
 	require.Equal(t, "https://example.org/${X}/a${A}", cfg.Server.PublicURL)
-	require.Equal(t, config.Secret("123:from-file"), cfg.Channels.Telegram.BotToken)
-	require.Equal(t, config.ID("6"), cfg.People[1].Telegram)
+	require.Equal(t, config.Secret("123:from-file"), cfg.Channels.Bots["telegram"].BotToken)
+	require.Equal(t, config.ID("6"), cfg.People[1].Accounts["telegram"])
 	cfg, _ = load(t, "", "NODE_ENV=production")
 	require.True(t, cfg.Server.Production)
 }
@@ -319,7 +319,7 @@ func TestAdversary_I12_IdsAreChecked(t *testing.T) {
 		require.EqualError(t, err, "f.yaml:1: channels.telegram.allowedUserIds[0]: "+c.want, c.id)
 	}
 	cfg, _ := load(t, "people: [{name: alice, discord: 222222222222222222}]\nchannels: {discord: {allowedRoleIds: [\"222222222222222223\"]}}")
-	require.Equal(t, config.ID("222222222222222222"), cfg.People[0].Discord)
+	require.Equal(t, config.ID("222222222222222222"), cfg.People[0].Accounts["discord"])
 	_, _, err := Parse("f.yaml", []byte("people: [{name: alice, discord: 2.2222222222222222e+17}]"), config.Environ{}, nil)
 	require.ErrorContains(t, err, "lost digits")
 }
@@ -334,7 +334,7 @@ func TestAdversary_S6_SecretsNeverPrint(t *testing.T) {
 		"approvals: {tools: {classifier: {apiKey: "+secret+"}}}\n", "T="+secret)
 	require.Equal(t, secret, Verifier(cfg).Webhook.Headers["Authorization"])
 	require.Equal(t, secret, Classifier(cfg).APIKey)
-	require.Equal(t, config.Secret(secret), cfg.Channels.Telegram.BotToken)
+	require.Equal(t, config.Secret(secret), cfg.Channels.Bots["telegram"].BotToken)
 	var printed strings.Builder
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 		fmt.Fprintf(&printed, verb+"\n", cfg)

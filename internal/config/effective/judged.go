@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"approvalbot/internal/config"
+	"approvalbot/internal/platform"
 )
 
 // judged is the part of the configuration that decides about calls, as text for the
@@ -18,12 +19,35 @@ func judged(c config.Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var value any
+	var value map[string]any
 	if err := json.Unmarshal(whole, &value); err != nil {
 		return "", err
 	}
+	byTitle(value)
 	said, err := json.Marshal(saying(value))
 	return string(said), err
+}
+
+// byTitle puts bots and accounts under the titles of their platforms. Versions that had a field for each
+// wrote them so, and the hash of a configuration must stay: instances of both run beside each other.
+func byTitle(whole map[string]any) {
+	move := func(from any, into map[string]any, none any) {
+		values, _ := from.(map[string]any)
+		for _, r := range platform.Rows {
+			if into[r.Title] = none; values[r.Name] != nil {
+				into[r.Title] = values[r.Name]
+			}
+		}
+	}
+	bots := map[string]any{}
+	move(whole["Channels"].(map[string]any)["Bots"], bots, nil)
+	whole["Channels"] = bots
+	people, _ := whole["People"].([]any)
+	for _, p := range people {
+		person := p.(map[string]any)
+		move(person["Accounts"], person, "")
+		delete(person, "Accounts")
+	}
 }
 
 // saying removes the paths of files and empty values from a configuration's

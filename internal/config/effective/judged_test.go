@@ -69,3 +69,27 @@ func TestPolicyHashIsTheSameOnAllInstances(t *testing.T) {
 		require.NotContains(t, text, secret)
 	}
 }
+
+// A configuration has the hash that it had in a version with a field for each platform: instances of both run
+// beside each other.
+func TestPolicyHashStaysAsItWas(t *testing.T) {
+	t.Parallel()
+	cfg, _, err := Parse("f.yaml", []byte(`
+channels: {telegram: {botToken: "1:a", allowedUserIds: [1]}, discord: {allowedUserIds: [5], allowedRoleIds: [6]}}
+people: [{name: a, telegram: 1, discord: 5}, {name: b}]
+tools: {verifier: {telegram: {chatId: -7, allowedUserIds: [1]}}}
+`), nil, nil)
+	require.NoError(t, err)
+	text, err := judged(cfg)
+	require.NoError(t, err)
+	const bot, hidden = `"Updates":{"Mode":"","PublicKey":"","Webhook":{"Secret":"\u003credacted\u003e","URL":""}}`, `"BotToken":"\u003credacted\u003e"`
+	for _, part := range []string{
+		`"Channels":{"Discord":{"APIURL":"","AllowedRoleIDs":["6"],"AllowedUserIDs":["5"],` + hidden + `,` + bot + `},` +
+			`"Telegram":{"APIURL":"","AllowedUserIDs":["1"],` + hidden + `,` + bot + `}},` +
+			`"People":[{"Discord":"5","Email":"","Name":"a","Quiet":"","Telegram":"1","Timezone":""},` +
+			`{"Discord":"","Email":"","Name":"b","Quiet":"","Telegram":"","Timezone":""}],"Server"`,
+		`"Telegram":{"APIURL":"","AllowedUserIDs":["1"],` + hidden + `,"ChatID":"-7","Enabled":false,"Timeout":120}`,
+	} {
+		require.Contains(t, text, part)
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
+	"approvalbot/internal/platform"
 )
 
 // Looser names, in words, what the new configuration allows that the old one did
@@ -188,12 +189,14 @@ func looserVerifier(old, now config.Verifier) bool {
 }
 
 func moreApprovers(old, now config.Config) (out []string) {
-	if lacks(old.Channels.Telegram.AllowedUserIDs, now.Channels.Telegram.AllowedUserIDs) {
-		out = append(out, "more Telegram accounts may approve")
-	}
-	if was, is := old.Channels.Discord, now.Channels.Discord; lacks(was.AllowedUserIDs, is.AllowedUserIDs) ||
-		lacks(was.AllowedRoleIDs, is.AllowedRoleIDs) {
-		out = append(out, "more Discord accounts or roles may approve")
+	for _, on := range platform.Rows {
+		was, is, who := old.Channels.Bots[on.Name], now.Channels.Bots[on.Name], "accounts"
+		if on.Roles {
+			who = "accounts or roles"
+		}
+		if lacks(was.AllowedUserIDs, is.AllowedUserIDs) || lacks(was.AllowedRoleIDs, is.AllowedRoleIDs) {
+			out = append(out, "more "+on.Title+" "+who+" may approve")
+		}
 	}
 	was, is := Rights(old).Tokens, Rights(now).Tokens
 	names := make([]string, 0, len(is))

@@ -10,6 +10,7 @@ import (
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/local"
 	"approvalbot/internal/people"
+	"approvalbot/internal/platform"
 	"approvalbot/internal/policy"
 	"approvalbot/internal/policy/workspace"
 )
@@ -184,10 +185,13 @@ func words[Out, In ~string](list []In) []Out {
 // ownFiles lists the desk's own files by absolute path: configuration, key,
 // database, socket, secrets, certificates, and the client files that serve --local writes.
 func ownFiles(c config.Config) []string {
-	t := c.Channels.Telegram
-	files := []string{c.File, c.Store.KeyFile, c.DatabaseFile(), c.SocketFile(), c.Server.TLS.CertFile, c.Server.TLS.KeyFile, t.BotTokenFile,
-		t.Updates.Webhook.SecretFile, c.Channels.Discord.BotTokenFile, c.ApprovalTools().Classifier.APIKeyFile,
-		c.Tools.Verifier.Webhook.SecretFile, c.Tools.Verifier.Telegram.BotTokenFile}
+	files := []string{c.File, c.Store.KeyFile, c.DatabaseFile(), c.SocketFile(), c.Server.TLS.CertFile, c.Server.TLS.KeyFile}
+	for _, on := range platform.Rows {
+		bot := c.Channels.Bots[on.Name]
+		files = append(files, bot.BotTokenFile, bot.Updates.Webhook.SecretFile)
+	}
+	files = append(files, c.ApprovalTools().Classifier.APIKeyFile,
+		c.Tools.Verifier.Webhook.SecretFile, c.Tools.Verifier.Telegram.BotTokenFile)
 	for _, r := range c.ApprovalTools().OnDuty {
 		files = append(files, r.CalendarFile())
 	}

@@ -179,7 +179,7 @@ tools: {verifier: {enabled: true, telegram: {enabled: true, botToken: "2:b", cha
 		require.NotContains(t, w, "verifier")
 	}
 	require.Equal(t, "verifier", Verifier(cfg).Telegram.Channel)
-	require.Equal(t, config.Telegram{BotToken: "2:b", APIURL: "https://api.telegram.org", Updates: config.Updates{Mode: "polling"}}, VerifierBot(cfg))
+	require.Equal(t, config.Channel{BotToken: "2:b", APIURL: "https://api.telegram.org", Updates: config.Updates{Mode: "polling"}}, VerifierBot(cfg))
 	require.Equal(t, map[string][]string{"": {"telegram:7", "telegram:8"}, "a": {"telegram:8"}}, Rights(cfg).Verifiers)
 	require.Equal(t, []approval.Target{{Channel: "verifier", To: "-1009"}}, VerifierChats(cfg))
 }

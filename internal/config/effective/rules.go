@@ -8,6 +8,7 @@ import (
 	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/people"
+	"approvalbot/internal/platform"
 	"approvalbot/internal/policy"
 	"approvalbot/internal/server/auth"
 	"approvalbot/routing"
@@ -21,21 +22,23 @@ func Rights(c config.Config) people.Rights {
 	}
 	for _, p := range c.People {
 		accounts := map[string]string{}
-		if p.Telegram != "" {
-			accounts["telegram"] = string(p.Telegram)
-		}
-		if p.Discord != "" {
-			accounts["discord"] = string(p.Discord)
+		for channel, id := range p.Accounts {
+			if id != "" { // a mistake, which Load reports
+				accounts[channel] = string(id)
+			}
 		}
 		person := people.Person{Name: p.Name, Accounts: accounts, Roles: p.Roles, Email: p.Email, Zone: zoneOf(p.Timezone)}
 		person.Quiet, _ = quietOf(p)
 		r.People = append(r.People, person)
 	}
-	if t := c.Channels.Telegram; t.On() {
-		r.AllowedUsers["telegram"] = config.Texts(t.AllowedUserIDs)
-	}
-	if d := c.Channels.Discord; d.On() {
-		r.AllowedUsers["discord"], r.AllowedRoles["discord"] = config.Texts(d.AllowedUserIDs), config.Texts(d.AllowedRoleIDs)
+	for _, on := range platform.Rows {
+		bot := c.Channels.Bots[on.Name]
+		if bot.On() {
+			r.AllowedUsers[on.Name] = config.Texts(bot.AllowedUserIDs)
+		}
+		if bot.On() && on.Roles {
+			r.AllowedRoles[on.Name] = config.Texts(bot.AllowedRoleIDs)
+		}
 	}
 	for _, t := range c.Server.Tokens {
 		if t.Person != "" && slices.Contains(t.Scopes, "operator.approvals") {

@@ -110,7 +110,7 @@ channels: {telegram: {botToken: "1:a", allowedUserIds: [5, 6, 7]}}
 	} {
 		cfg, _ := load(t, text+people)
 		if strings.HasSuffix(text, "off") {
-			cfg.Channels.Telegram.AllowedUserIDs = []config.ID{"5"}
+			cfg.Channels = cfg.Channels.Each(func(_ string, bot *config.Channel) { bot.AllowedUserIDs = []config.ID{"5"} })
 		}
 		classes, err := Classes(cfg)
 		require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"approvalbot/internal/config"
+	"approvalbot/internal/platform"
 )
 
 // KeepRunning copies from the running configuration the settings that cannot
@@ -20,15 +21,15 @@ func KeepRunning(c *config.Config, running config.Config) (fixed []string) {
 	keep("server.publicUrl", c.Server.PublicURL == running.Server.PublicURL)
 	keep("server.web", reflect.DeepEqual(c.Server.Web, running.Server.Web))
 	keep("store", c.Store == running.Store)
-	t, rt := c.Channels.Telegram, running.Channels.Telegram
-	keep("channels.telegram", t.BotToken == rt.BotToken && t.APIURL == rt.APIURL && t.Updates == rt.Updates)
-	x, rx := c.Channels.Discord, running.Channels.Discord
-	keep("channels.discord", x.BotToken == rx.BotToken && x.APIURL == rx.APIURL && x.Updates == rx.Updates)
+	for _, name := range platform.Names() {
+		keep("channels."+name, c.Channels.Bots[name].SameBot(running.Channels.Bots[name]))
+	}
 	c.Server.Listen, c.Server.TLS, c.Store = running.Server.Listen, running.Server.TLS, running.Store
 	c.Server.Socket = running.Server.Socket
 	c.Server.PublicURL, c.Server.Web = running.Server.PublicURL, running.Server.Web
-	t.BotToken, t.APIURL, t.Updates = rt.BotToken, rt.APIURL, rt.Updates
-	x.BotToken, x.APIURL, x.Updates = rx.BotToken, rx.APIURL, rx.Updates
-	c.Channels.Telegram, c.Channels.Discord = t, x
+	c.Channels = c.Channels.Each(func(name string, bot *config.Channel) {
+		was := running.Channels.Bots[name]
+		bot.BotToken, bot.APIURL, bot.Updates = was.BotToken, was.APIURL, was.Updates
+	})
 	return fixed
 }

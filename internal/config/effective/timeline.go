@@ -10,6 +10,7 @@ import (
 	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/people"
+	"approvalbot/internal/platform"
 	"approvalbot/internal/schedule"
 )
 
@@ -88,13 +89,13 @@ func askOf(c config.Config, class approval.RiskClass, people []string, at time.T
 
 // groups are the chats that get a card at once.
 func groups(c config.Config) (out []string) {
-	r, on := c.ApprovalTools().Routing, channelsOn(c)
+	r := c.ApprovalTools().Routing
 	if r.Mode != "targets" {
 		out = append(out, "the session's chat")
 	}
 	if r.Mode != "session" {
 		for _, t := range config.Targets(r.Targets) {
-			if on[t.Channel] {
+			if c.Channels.Bots[t.Channel].On() {
 				out = append(out, t.String())
 			}
 		}
@@ -170,7 +171,7 @@ func AskedNow(
 // through lists the enabled chats in which the person may decide, and API.
 func through(name string, c config.Config, rights people.Rights, dir *people.Directory) (out []string) {
 	for _, p := range rights.People {
-		for _, channel := range config.Platforms {
+		for _, channel := range platform.Names() {
 			v := approval.Voter{Person: p.Name, Channel: channel, UserID: p.Accounts[channel], Roles: rights.AllowedRoles[channel]}
 			if p.Name == name && v.UserID != "" && dir.MayDecide(v) {
 				out = append(out, channel)

@@ -95,9 +95,9 @@ func TestAskedNow(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "bob by telegram and API (away until Wed 01:00 CET, alice stands in)", all[1].Text(night, Zone(cfg)))
 	require.False(t, all[0].Hears() || all[1].Hears(), "one sleeps, the other is away")
-	cfg.Channels.Telegram.BotToken = ""
+	cfg.Channels.Bots["telegram"] = config.Channel{}
 	require.Equal(t, []string{"bob by API"}, texts(cfg, approval.R3, night), "the chat is off")
-	cfg.Channels.Discord.BotToken, cfg.Channels.Discord.AllowedRoleIDs = "b", []config.ID{"9"}
+	cfg.Channels.Bots["discord"] = config.Channel{BotToken: "b", AllowedRoleIDs: []config.ID{"9"}}
 	require.Equal(t, []string{"bob by discord and API"}, texts(cfg, approval.R3, night), "a role may let him")
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
+	"approvalbot/internal/platform"
 	"approvalbot/internal/verifier"
 )
 
@@ -27,23 +28,36 @@ func Verifier(c config.Config) verifier.Config {
 
 // VerifierChannel is the channel of the bot that asks in a verifier's chat.
 func VerifierChannel(c config.Config, t config.VerifierTelegram) string {
-	if t.BotToken != "" && t.BotToken != c.Channels.Telegram.BotToken {
+	if t.BotToken != "" && t.BotToken != c.Channels.Bots[platform.Verifier].BotToken {
 		return approval.VerifierChannel
 	}
-	return "telegram"
+	return platform.Verifier
 }
 
 // VerifierBot is the verifier's own bot: it is off if there is none, or if it is the
-// bot of channels.telegram.
-func VerifierBot(c config.Config) config.Telegram {
+// bot of its platform.
+func VerifierBot(c config.Config) config.Channel {
 	for _, v := range verifiersOf(c) {
 		if t := v.Telegram; t.Enabled && VerifierChannel(c, t) == approval.VerifierChannel {
-			apiURL := cmp.Or(t.APIURL, c.Channels.Telegram.APIURL)
-			return config.Telegram{BotToken: t.BotToken, APIURL: apiURL, Updates: config.Updates{Mode: "polling"}}
+			apiURL := cmp.Or(t.APIURL, c.Channels.Bots[platform.Verifier].APIURL)
+			return config.Channel{BotToken: t.BotToken, APIURL: apiURL,
+				Updates: config.Updates{Mode: platform.ByName(platform.Verifier).Pulled}}
 		}
 	}
-	return config.Telegram{}
+	return config.Channel{}
 }
+
+// Bot is the bot of an outbox: that of a platform, or the verifier's own.
+func Bot(c config.Config, outbox string) config.Channel {
+	if outbox == approval.VerifierChannel {
+		return VerifierBot(c)
+	}
+	return c.Channels.Bots[outbox]
+}
+
+// Outboxes are the channels that cards go out by: the platforms, and that of the verifier's
+// own bot.
+func Outboxes() []string { return append(platform.Names(), approval.VerifierChannel) }
 
 // verifiersOf are the verifier's blocks: of all agents, then of single ones.
 func verifiersOf(c config.Config) []config.Verifier {

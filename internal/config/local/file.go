@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"approvalbot/internal/config"
+	"approvalbot/internal/platform"
 )
 
 // File is a configuration that serve --local generates.
@@ -38,8 +39,8 @@ func (l *File) Write(c Chat) (undo func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	env, names := remembering(l.Env, string(before)), Variables()[c.At.Channel]
-	env[names.Place], env[names.User] = spelled(c.At), c.User
+	env, on := remembering(l.Env, string(before)), platform.ByName(c.At.Channel)
+	env[on.PlaceVariable()], env[on.UserVariable()] = spelled(c.At), c.User
 	if err := writeAll(l.Dir, env, string(before)); err != nil {
 		return nil, err
 	}

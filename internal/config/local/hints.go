@@ -9,6 +9,7 @@ import (
 
 	"approvalbot/internal/config"
 	"approvalbot/internal/display"
+	"approvalbot/internal/platform"
 )
 
 // Hints gives the next steps, as lines that can be pasted unchanged. Its sample
@@ -56,16 +57,21 @@ This file decides. Run no agent as a user, or in a folder, that can read it:
 // chatHint tells which chats get cards, or how to set one up. decides begins an
 // operator's command.
 func chatHint(file *File, cfg config.Config, decides string) string {
-	t, x := cfg.Channels.Telegram, cfg.Channels.Discord
-	mayDecide := t.On() && len(t.AllowedUserIDs) > 0 || x.On() && len(x.AllowedUserIDs) > 0
+	var on, mayDecide bool
+	var tokens []string
+	for _, r := range platform.Rows {
+		bot := cfg.Channels.Bots[r.Name]
+		on, mayDecide = on || bot.On(), mayDecide || bot.On() && len(bot.AllowedUserIDs) > 0
+		tokens = append(tokens, r.Variable("bot_token"))
+	}
 	missing := missingHere(file, cfg)
 	switch {
 	case missing != "":
 		return fmt.Sprintf("\n%s was edited, so it is yours and is not written\n"+
 			"anew. For the chat that the environment names, add to it what it lacks:\n\n%s\n", config.LocalFile, missing)
-	case !t.On() && !x.On():
+	case !on:
 		return "\nNo chat is on, so requests are decided in a terminal or in a browser. To use\n" +
-			"one, start with TELEGRAM_BOT_TOKEN or DISCORD_BOT_TOKEN in the environment\n(README: your first chat).\n"
+			"one, start with " + platform.Join(tokens, "or") + " in the environment\n(README: your first chat).\n"
 	case !mayDecide || len(cfg.ApprovalTools().Routing.Targets) == 0:
 		return fmt.Sprintf("\nA chat is on, but nobody there may decide yet. This shows a code for you to\n"+
 			"send there:\n\n  %s pair\n", decides)
@@ -81,9 +87,8 @@ func missingHere(file *File, cfg config.Config) string {
 		return ""
 	}
 	var b strings.Builder
-	on := map[string]bool{"telegram": cfg.Channels.Telegram.On(), "discord": cfg.Channels.Discord.On()}
-	for _, channel := range config.Platforms {
-		if c := chats[channel]; on[channel] && c.At.To != "" && c.User != "" {
+	for _, channel := range platform.Names() {
+		if c := chats[channel]; cfg.Channels.Bots[channel].On() && c.At.To != "" && c.User != "" {
 			b.WriteString(Missing(cfg, c))
 		}
 	}

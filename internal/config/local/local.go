@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"approvalbot/internal/config"
+	"approvalbot/internal/platform"
 )
 
 // Prepare writes the missing files of a desk on this machine into dir: a
@@ -55,7 +56,10 @@ func writeAll(dir string, env config.Environ, old string) error {
 // and the operator's.
 func yamlOf(dir string, tokens [2]string, env config.Environ, chats map[string]Chat) string {
 	var b strings.Builder
-	person := PersonOf(env)
+	person, accounts := PersonOf(env), ""
+	for _, channel := range platform.Names() {
+		accounts += optional(", "+channel+": %q", chats[channel].User)
+	}
 	fmt.Fprintf(&b, `%sserver:
   listen: 127.0.0.1:8787
   tokens:
@@ -65,17 +69,16 @@ store:
   url: %q
   keyFile: %q
 people:
-  - {name: %q%s%s}
+  - {name: %q%s}
 channels:
 `, memory(chats), tokens[0], tokens[1], person,
-		"sqlite:"+filepath.Join(dir, "approvalbot.db"), filepath.Join(dir, "approvalbot.key"), person,
-		optional(", telegram: %q", chats["telegram"].User), optional(", discord: %q", chats["discord"].User))
+		"sqlite:"+filepath.Join(dir, "approvalbot.db"), filepath.Join(dir, "approvalbot.key"), person, accounts)
 	var targets []string
-	for _, channel := range config.Platforms {
-		c, prefix := chats[channel], strings.ToUpper(channel)+"_"
-		fmt.Fprintf(&b, "  %s: {botToken: \"${%sBOT_TOKEN}\", allowedUserIds: [%s]%s}\n", channel, prefix,
-			optional("%q", c.User), optional(", apiUrl: %q", env[prefix+"API_URL"]))
-		if env[prefix+"BOT_TOKEN"] != "" && c.At.To != "" {
+	for _, on := range platform.Rows {
+		c, token := chats[on.Name], on.Variable("bot_token")
+		fmt.Fprintf(&b, "  %s: {botToken: \"${%s}\", allowedUserIds: [%s]%s}\n", on.Name, token,
+			optional("%q", c.User), optional(", apiUrl: %q", env[on.Variable("api_url")]))
+		if env[token] != "" && c.At.To != "" {
 			targets = append(targets, YAMLTarget(c.At))
 		}
 	}
