@@ -38,7 +38,7 @@ type Pairing struct {
 
 // PairingWho is the person who gave the code, and the chat.
 type PairingWho struct {
-	Channel string `json:"channel" enum:"telegram,discord"`
+	Channel string `json:"channel"`
 	UserID  string `json:"userId"`
 	Name    string `json:"name" doc:"As the platform calls them: whatever they like."`
 	Chat    string `json:"chat" doc:"As a target is written, e.g. telegram:-1001234567890."`

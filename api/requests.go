@@ -24,7 +24,7 @@ type CreateRequest struct {
 
 // Target is a place a card goes: a chat, perhaps a thread in it.
 type Target struct {
-	Channel  string `json:"channel" enum:"telegram,discord"`
+	Channel  string `json:"channel"`
 	To       string `json:"to" doc:"The chat's id; dm:<user id> for a Discord direct message."`
 	ThreadID string `json:"threadId,omitzero" doc:"A topic or thread in it."`
 }

@@ -39,7 +39,7 @@ cli: api approval cli/app cli/show config confine core display people platform p
 cli/agent: api cli/answer cli/app config confine hook hook/acp hook/ask hook/mcp lazy
 cli/answer: api cli/reach config hook lazy panics
 cli/app: api cli/reach cli/show config config/local display lazy
-cli/help: api cli/app cli/show config display
+cli/help: api cli/app cli/show config display platform
 cli/offline: api approval audit cli/app cli/show config config/effective core display people progress proof server server/auth store verifier
 cli/reach: api approval config display proof
 cli/setup: api approval cli/app cli/reach cli/show config config/effective config/local confine core daemon deploy display hook hook/install hook/live people platform schedule server/connection signin store verifier web
@@ -93,7 +93,7 @@ proof: approval assertion display
 push: approval callback card core signin
 routing: approval card core fault
 schedule: lazy platform
-server: api approval card core hook messages panics server/auth server/connection server/events server/metrics server/view signin
+server: api approval card core hook messages panics platform server/auth server/connection server/events server/metrics server/view signin
 server/auth: approval core inforce
 server/connection: core server/metrics
 server/events: api approval core people server/view
@@ -103,8 +103,8 @@ signin: approval assertion core display people
 store: approval card core fault people schedule signin
 store/pgtest:
 testsum:
-verifier: approval core display lazy
-web: api approval assertion card core display lazy people signin
+verifier: approval core display lazy platform
+web: api approval assertion card core display lazy people platform signin
 `)
 
 // keepers are the only rooms that may import a package.

@@ -26,7 +26,7 @@ func Defaults() Config {
 		},
 		Channels: Channels{Bots: bots},
 		Tools: Tools{Profile: "full", Verifier: Verifier{
-			FailMode: "deny", Webhook: VerifierWebhook{Timeout: 30}, Telegram: VerifierTelegram{Timeout: 120},
+			FailMode: "deny", Webhook: VerifierWebhook{Timeout: 30}, Chat: VerifierChat{Timeout: 120},
 		}},
 		Approvals: Approvals{Exec: Exec{Security: "allowlist", Ask: "on-miss", AskFallback: "deny"}},
 	}

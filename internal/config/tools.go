@@ -61,11 +61,11 @@ func hasKey(n *yaml.Node, key string) bool {
 
 // Verifier is the outside opinion on calls that no other rule objects to.
 type Verifier struct {
-	Enabled  bool             `yaml:"enabled"`
-	Scope    VerifierScope    `yaml:"scope"`
-	FailMode string           `yaml:"failMode" oneof:"deny|allow"` // empty for an agent means as for all
-	Webhook  VerifierWebhook  `yaml:"webhook"`
-	Telegram VerifierTelegram `yaml:"telegram"`
+	Enabled  bool            `yaml:"enabled"`
+	Scope    VerifierScope   `yaml:"scope"`
+	FailMode string          `yaml:"failMode" oneof:"deny|allow"` // empty for an agent means as for all
+	Webhook  VerifierWebhook `yaml:"webhook"`
+	Chat     VerifierChat    `yaml:"telegram" json:"Telegram"` // VerifierChatKey; json is for the policy's hash
 }
 
 // VerifierScope selects the tools that are verified; one of the two lists.
@@ -84,13 +84,16 @@ type VerifierWebhook struct {
 	SecretFile string            `yaml:"secretFile"`
 }
 
-// VerifierTelegram is the verifier's own chat. A bot of its own asks there, or,
-// without one, that of channels.telegram. Timeout is in seconds.
-type VerifierTelegram struct {
+// VerifierChatKey is the key of the verifier's own chat, which is on [platform.Verifier].
+const VerifierChatKey = "tools.verifier.telegram"
+
+// VerifierChat is the verifier's own chat. A bot of its own asks there, or, without one,
+// that of the platform. Timeout is in seconds.
+type VerifierChat struct {
 	Enabled        bool   `yaml:"enabled"`
 	BotToken       Secret `yaml:"botToken" unset:"empty"`
 	BotTokenFile   string `yaml:"botTokenFile"`
-	APIURL         string `yaml:"apiUrl"` // of its own bot; empty means that of channels.telegram
+	APIURL         string `yaml:"apiUrl"` // of its own bot; empty means that of the platform
 	ChatID         ID     `yaml:"chatId"`
 	Timeout        int    `yaml:"timeout"`
 	AllowedUserIDs []ID   `yaml:"allowedUserIds"`

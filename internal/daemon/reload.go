@@ -103,7 +103,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	fixed := effective.KeepRunning(&next, old)
 	bot, started := effective.VerifierBot(next), effective.VerifierBot(d.cfg)
 	if bot.BotToken != started.BotToken || bot.APIURL != started.APIURL {
-		fixed = append(fixed, "tools.verifier.telegram")
+		fixed = append(fixed, config.VerifierChatKey)
 	}
 	if len(fixed) > 0 {
 		d.log.Warn("some keys have changed that only a restart puts in force", "keys", strings.Join(fixed, ", "))
@@ -263,7 +263,7 @@ func (d *Daemon) policyView(context.Context) (api.Policy, error) {
 
 func verifierView(v config.Verifier) api.VerifierPolicy {
 	return api.VerifierPolicy{Enabled: v.Enabled, Webhook: v.Enabled && v.Webhook.URL != "",
-		Telegram: v.Enabled && v.Telegram.Enabled,
+		Telegram: v.Enabled && v.Chat.Enabled,
 		FailMode: v.FailMode, Include: list(v.Scope.Include), Exclude: list(v.Scope.Exclude)}
 }
 

@@ -154,7 +154,7 @@ func (d *Daemon) connect() (map[string]http.Handler, error) {
 		b, updates, err := d.newBot(name)
 		switch own := name == approval.VerifierChannel; {
 		case err != nil && own:
-			return nil, fmt.Errorf("tools.verifier.telegram: %w", err)
+			return nil, fmt.Errorf("%s: %w", config.VerifierChatKey, err)
 		case err != nil:
 			return nil, err
 		case updates != nil && !own:
@@ -171,7 +171,7 @@ func (d *Daemon) dispatch() {
 	for _, name := range effective.Outboxes() {
 		wayOut := "set channels." + name + ".botToken"
 		if name == approval.VerifierChannel {
-			wayOut = "set tools.verifier.telegram.botToken, and start the desk again"
+			wayOut = "set " + config.VerifierChatKey + ".botToken, and start the desk again"
 		}
 		var channel core.Channel = routing.Off{Name: name, WayOut: wayOut}
 		if b := d.bots[name]; b != nil {

@@ -15,6 +15,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/platform"
 )
 
 const schemas = "#/components/schemas/"
@@ -209,6 +210,10 @@ func sharpen(registry huma.Registry) {
 			switch {
 			case field == "params":
 				p.Type, p.AdditionalProperties = huma.TypeObject, true
+			case field == "channel" && (name == "Target" || name == "PairingWho"):
+				for _, platform := range platform.Names() {
+					p.Enum = append(p.Enum, platform)
+				}
 			case p.Nullable && p.Type == huma.TypeArray:
 				p.Nullable = false
 			case p.Nullable && len(p.Enum) > 0:

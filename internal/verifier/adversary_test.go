@@ -269,18 +269,18 @@ func TestAdversary_W9_AnAgentsTimeoutOnlyTightens(t *testing.T) {
 }
 
 func TestAdversary_W9_AnAgentsChatOnlyTightens(t *testing.T) {
-	all := Settings{Enabled: true, Telegram: Telegram{Enabled: true, ChatID: "-5", Timeout: 60, AllowedUserIDs: []string{"1", "2"}}}
-	wider := all.Telegram
+	all := Settings{Enabled: true, Chat: Chat{Enabled: true, ChatID: "-5", Timeout: 60, AllowedUserIDs: []string{"1", "2"}}}
+	wider := all.Chat
 	wider.AllowedUserIDs = []string{"1", "3"}
-	_, _, err := New(Config{Settings: all, Agents: map[string]Settings{"main": {Telegram: wider}}}, quiet)
+	_, _, err := New(Config{Settings: all, Agents: map[string]Settings{"main": {Chat: wider}}}, quiet)
 	require.ErrorContains(t, err, `names "3", whom tools.verifier.telegram does not allow`)
-	_, _, err = New(Config{Settings: all, Agents: map[string]Settings{"main": {Telegram: Telegram{Enabled: true, ChatID: "-6"}}}}, quiet)
+	_, _, err = New(Config{Settings: all, Agents: map[string]Settings{"main": {Chat: Chat{Enabled: true, ChatID: "-6"}}}}, quiet)
 	require.ErrorContains(t, err, "telegram.chatId")
 
 	v := mustVerifier(t, Config{Settings: all, Agents: map[string]Settings{
-		"main":  {Telegram: Telegram{Enabled: true, Timeout: 600, AllowedUserIDs: []string{"2"}}},
-		"off":   {Telegram: Telegram{ChatID: "-7", AllowedUserIDs: []string{"9"}}},
-		"brief": {Telegram: Telegram{Enabled: true, Timeout: 6}},
+		"main":  {Chat: Chat{Enabled: true, Timeout: 600, AllowedUserIDs: []string{"2"}}},
+		"off":   {Chat: Chat{ChatID: "-7", AllowedUserIDs: []string{"9"}}},
+		"brief": {Chat: Chat{Enabled: true, Timeout: 6}},
 	}})
 	got := func(agent string) string {
 		p := v.Wants(approval.Call{ToolName: "x", AgentID: agent}).People
@@ -293,7 +293,7 @@ func TestAdversary_W9_AnAgentsChatOnlyTightens(t *testing.T) {
 
 func TestAnAgentMayHaveAChatWhereTheOthersHaveNone(t *testing.T) {
 	v := mustVerifier(t, Config{Settings: hooked("https://v.test"), Agents: map[string]Settings{
-		"main": {Telegram: Telegram{Enabled: true, ChatID: "9", AllowedUserIDs: []string{"9"}}},
+		"main": {Chat: Chat{Enabled: true, ChatID: "9", AllowedUserIDs: []string{"9"}}},
 	}})
 	require.Equal(t, []string{"telegram:9"}, v.Wants(execCall()).People.Accounts)
 	require.Nil(t, v.Wants(approval.Call{ToolName: "exec", AgentID: "another"}).People)

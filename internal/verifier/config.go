@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/platform"
 )
 
 // Config is what the operator says about outside verification of calls.
@@ -28,7 +29,7 @@ type Settings struct {
 	Scope    Scope
 	FailMode string // "deny" (default) or "allow": the verdict if the webhook gives no valid answer
 	Webhook  Webhook
-	Telegram Telegram
+	Chat     Chat
 }
 
 // Scope says which tools are verified: one of the two lists, or, if both are
@@ -48,11 +49,11 @@ type Webhook struct {
 	CacheTTL int               // seconds for which an allow counts for the same call below R3; 0 means not at all
 }
 
-// Telegram is the verifier's own chat. The list of users is required: with an
+// Chat is the verifier's own chat, on [platform.Verifier]. The list of users is required: with an
 // empty one no person could answer.
-type Telegram struct {
+type Chat struct {
 	Enabled        bool
-	Channel        string // whose bot asks there; empty means that of channel telegram
+	Channel        string // whose bot asks there; empty means that of the platform
 	ChatID         string
 	Timeout        int // seconds to wait for a tap; 0 means 120
 	AllowedUserIDs []string
@@ -84,11 +85,11 @@ func (cfg Config) check() ([]string, error) {
 	c := &checker{production: cfg.Production}
 	const all = "tools.verifier"
 	c.settings(cfg.Settings, all)
-	if cfg.Enabled && cfg.Webhook.URL == "" && !cfg.Telegram.Enabled {
+	if cfg.Enabled && cfg.Webhook.URL == "" && !cfg.Chat.Enabled {
 		c.mistake(all, "is enabled, but there is nobody to ask: set webhook.url or telegram.enabled")
 	}
-	if cfg.Telegram.Enabled {
-		c.chat(cfg.Telegram, all+".telegram")
+	if cfg.Chat.Enabled {
+		c.chat(cfg.Chat, all+".telegram")
 	}
 	for _, id := range slices.Sorted(maps.Keys(cfg.Agents)) {
 		c.agent(cfg.Settings, cfg.Agents[id], "agents."+id+".tools.verifier")
@@ -114,15 +115,15 @@ func (c *checker) settings(s Settings, key string) {
 		c.mistake(key+".failMode", "must be deny or allow")
 	}
 	c.webhook(s.Webhook, key+".webhook")
-	c.seconds(s.Telegram.Timeout, maxTimeout, key+".telegram.timeout")
+	c.seconds(s.Chat.Timeout, maxTimeout, key+".telegram.timeout")
 }
 
 // failsOpen describes the effect of failMode allow.
 func (s Settings) failsOpen() string {
 	switch {
-	case s.Telegram.Enabled && s.Webhook.URL == "":
+	case s.Chat.Enabled && s.Webhook.URL == "":
 		return "allow fails open: while the chat in telegram cannot be reached, calls run without its people's yes"
-	case s.Telegram.Enabled:
+	case s.Chat.Enabled:
 		return "allow fails open: without the webhook's valid answer, and while the chat in telegram cannot be " +
 			"reached, calls run unverified"
 	}
@@ -148,9 +149,9 @@ func (c *checker) seconds(n, limit int, key string) {
 	}
 }
 
-// chat checks a Telegram block that is complete in itself.
-func (c *checker) chat(t Telegram, key string) {
-	if err := (approval.Target{Channel: "telegram", To: t.ChatID}).Normal().Validate(); err != nil {
+// chat checks a chat's block that is complete in itself.
+func (c *checker) chat(t Chat, key string) {
+	if err := (approval.Target{Channel: platform.Verifier, To: t.ChatID}).Normal().Validate(); err != nil {
 		c.mistake(key+".chatId", "%v", err)
 	}
 	if len(t.AllowedUserIDs) == 0 {
@@ -162,12 +163,12 @@ func (c *checker) chat(t Telegram, key string) {
 func (c *checker) users(ids []string, key string) {
 	for _, id := range ids {
 		if !isUser(id) {
-			c.mistake(key+".allowedUserIds", "takes numeric Telegram user ids, not %q", id)
+			c.mistake(key+".allowedUserIds", "takes numeric %s user ids, not %q", platform.ByName(platform.Verifier).Title, id)
 		}
 	}
 }
 
-// isUser reports whether id is a Telegram user's id: digits, no zero in front.
+// isUser reports whether id is a user's id: digits, no zero in front.
 func isUser(id string) bool {
 	return id != "" && len(id) <= 19 && id[0] != '0' && strings.Trim(id, "0123456789") == ""
 }
@@ -178,21 +179,21 @@ func (c *checker) agent(all, own Settings, key string) {
 	if own.FailMode == "allow" && all.FailMode != "allow" {
 		c.warn(key+".failMode", "allow has no effect: tools.verifier.failMode is deny, and the most restrictive counts")
 	}
-	webhook, people := all.Webhook.URL != "" || own.Webhook.URL != "", all.Telegram.Enabled || own.Telegram.Enabled
+	webhook, people := all.Webhook.URL != "" || own.Webhook.URL != "", all.Chat.Enabled || own.Chat.Enabled
 	if own.Enabled && !webhook && !people {
 		c.mistake(key, "is enabled, but there is nobody to ask: set webhook.url or telegram.enabled")
 	}
 	switch {
-	case !own.Telegram.Enabled:
-	case all.Telegram.Enabled:
-		c.narrower(all.Telegram, own.Telegram, key+".telegram")
+	case !own.Chat.Enabled:
+	case all.Chat.Enabled:
+		c.narrower(all.Chat, own.Chat, key+".telegram")
 	default:
-		c.chat(own.Telegram, key+".telegram")
+		c.chat(own.Chat, key+".telegram")
 	}
 }
 
-// narrower checks a Telegram block that only tightens another.
-func (c *checker) narrower(all, own Telegram, key string) {
+// narrower checks a chat's block that only tightens another.
+func (c *checker) narrower(all, own Chat, key string) {
 	c.users(own.AllowedUserIDs, key)
 	if own.ChatID != "" && own.place().To != all.place().To {
 		c.mistake(key+".chatId", "must be that of tools.verifier.telegram, or be left out")
@@ -206,8 +207,8 @@ func (c *checker) narrower(all, own Telegram, key string) {
 }
 
 // place is the chat as the bot that asks there has it.
-func (t Telegram) place() approval.Target {
-	return approval.Target{Channel: cmp.Or(t.Channel, "telegram"), To: t.ChatID}.Normal()
+func (t Chat) place() approval.Target {
+	return approval.Target{Channel: cmp.Or(t.Channel, platform.Verifier), To: t.ChatID}.Normal()
 }
 
 // Accounts gives the accounts of the verifier's people, as "telegram:<id>", by agent

@@ -1,7 +1,7 @@
 // Package verifier asks outside authorities about a call, over HTTP.
 //
 // A [Verifier] is asked last, if no other rule had an objection: a webhook of
-// the operator's says allow or deny, and people of a Telegram chat of its own
+// the operator's says allow or deny, and people of a chat of its own
 // may have to say yes, in addition to all approvers. Both must agree; the
 // webhook is asked first, and its deny wins. A [Classifier] is asked in the
 // middle, if static rules are unsure: a model gives its opinion of the call's

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/platform"
 )
 
 // plan is the verification that applies to one agent. The zero plan verifies no
@@ -76,11 +77,11 @@ func peopleFor(all, own Settings) *approval.VerifierPeople {
 	if !all.Enabled && !own.Enabled {
 		return nil
 	}
-	return people(all.Telegram, own.Telegram)
+	return people(all.Chat, own.Chat)
 }
 
-// people merges the Telegram blocks.
-func people(all, own Telegram) *approval.VerifierPeople {
+// people merges the blocks of chats.
+func people(all, own Chat) *approval.VerifierPeople {
 	switch {
 	case !all.Enabled && !own.Enabled:
 		return nil
@@ -95,7 +96,7 @@ func people(all, own Telegram) *approval.VerifierPeople {
 	timeout := time.Duration(cmp.Or(all.Timeout, defaultTap)) * time.Second
 	out := &approval.VerifierPeople{Place: all.place(), TimeoutMs: timeout.Milliseconds()}
 	for _, id := range all.AllowedUserIDs {
-		out.Accounts = append(out.Accounts, "telegram:"+id)
+		out.Accounts = append(out.Accounts, platform.Verifier+":"+id)
 	}
 	return out
 }

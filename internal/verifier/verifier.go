@@ -32,7 +32,7 @@ var _ core.Verifier = (*Verifier)(nil)
 // either is enabled; its scope adds tools; its failMode deny counts, its allow
 // does not; its webhook is asked beside the common one; without a webhook of its
 // own its timeout counts if it is shorter (longer if failMode is allow); its
-// Telegram block may name fewer people and less time. For settings that it
+// chat block may name fewer people and less time. For settings that it
 // leaves out, the common ones apply.
 func New(cfg Config, log *slog.Logger) (*Verifier, []string, error) {
 	return newVerifier(cfg, log, newTransport())
@@ -175,7 +175,7 @@ func withPeople(out approval.Verification) approval.Verification {
 	return out
 }
 
-// Chats gives the people of every Telegram block that is on, of all agents first.
+// Chats gives the people of every chat block that is on, of all agents first.
 func (v *Verifier) Chats() (list []approval.VerifierPeople) {
 	for _, p := range v.plans() {
 		if p.people != nil {

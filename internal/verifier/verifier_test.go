@@ -133,7 +133,7 @@ func TestPeopleAreNamedWhenTheWebhookAllows(t *testing.T) {
 		says(200, fmt.Sprintf(`{"decision":%q}`, decision))(w, r)
 	})
 	s := hooked(a.URL)
-	s.Telegram = Telegram{Enabled: true, ChatID: "-100123", Timeout: 7, AllowedUserIDs: []string{"11", "22"}}
+	s.Chat = Chat{Enabled: true, ChatID: "-100123", Timeout: 7, AllowedUserIDs: []string{"11", "22"}}
 	v := mustVerifier(t, Config{Settings: s})
 	people := &approval.VerifierPeople{Place: approval.Target{Channel: "telegram", To: "-100123"}, Accounts: []string{"telegram:11", "telegram:22"}, TimeoutMs: 7000}
 	require.Equal(t, people, v.Wants(execCall()).People)
@@ -151,7 +151,7 @@ func TestPeopleAreNamedWhenTheWebhookAllows(t *testing.T) {
 }
 
 func TestPeopleAlone(t *testing.T) {
-	v := mustVerifier(t, Config{Settings: Settings{Enabled: true, Telegram: Telegram{Enabled: true, ChatID: "5", AllowedUserIDs: []string{"5"}}}})
+	v := mustVerifier(t, Config{Settings: Settings{Enabled: true, Chat: Chat{Enabled: true, ChatID: "5", AllowedUserIDs: []string{"5"}}}})
 	out := v.Verify(t.Context(), execCall(), approval.R0)
 	require.True(t, out.Asked)
 	require.EqualValues(t, 120_000, out.People.TimeoutMs)
@@ -287,8 +287,8 @@ func TestEveryMistakeIsNamed(t *testing.T) {
 	}
 	_, _, err := New(Config{Settings: bad, Agents: map[string]Settings{
 		"idle":  {Webhook: Webhook{Secret: "s"}},
-		"chat":  {Telegram: Telegram{Enabled: true, ChatID: "@name"}},
-		"chat2": {Telegram: Telegram{Enabled: true, ChatID: "1", AllowedUserIDs: []string{"007", "-5"}}},
+		"chat":  {Chat: Chat{Enabled: true, ChatID: "@name"}},
+		"chat2": {Chat: Chat{Enabled: true, ChatID: "1", AllowedUserIDs: []string{"007", "-5"}}},
 	}}, quiet)
 	require.Error(t, err)
 	lines := strings.Split(err.Error(), "\n")

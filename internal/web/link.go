@@ -5,6 +5,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/internal/display"
+	"approvalbot/internal/platform"
 	"approvalbot/internal/signin"
 )
 
@@ -14,6 +15,15 @@ func (w *Web) LinkTo(secret string) string {
 	to := w.address.url.JoinPath("/signin")
 	to.RawQuery = url.Values{"link": {secret}}.Encode()
 	return to.String()
+}
+
+// botPlaces are the platforms whose bots send login links, in words.
+func botPlaces() string {
+	var titles []string
+	for _, r := range platform.Rows {
+		titles = append(titles, r.Title)
+	}
+	return platform.Join(titles, "or")
 }
 
 // LinkMessage is what a chat is sent with a login link. A Mini App opens only at

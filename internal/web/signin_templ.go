@@ -150,7 +150,20 @@ func signInPage(h head, d signIn) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, " <h2>With a one-time link</h2><ul><li>Send <code>/web</code> to the bot in Telegram or Discord: it sends you a link.</li><li>Or run <code>approvalbot --client FILE login</code> in a terminal, with the client file of your own token. Beside a desk that <code>make run</code> or <code>serve --local</code> started that is <code>approvalbot.operator.yaml</code>.</li></ul>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, " <h2>With a one-time link</h2><ul><li>Send <code>/web</code> to the bot in ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				var templ_7745c5c3_Var9 string
+				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(botPlaces())
+				if templ_7745c5c3_Err != nil {
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin.templ`, Line: 36, Col: 58}
+				}
+				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, ": it sends you a link.</li><li>Or run <code>approvalbot --client FILE login</code> in a terminal, with the client file of your own token. Beside a desk that <code>make run</code> or <code>serve --local</code> started that is <code>approvalbot.operator.yaml</code>.</li></ul>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -182,7 +195,7 @@ func miniAppPage(h head) templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var10 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_Var11 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 			if !templ_7745c5c3_IsBuffer {
@@ -194,13 +207,13 @@ func miniAppPage(h head) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<h1>Sign in from Telegram</h1><p id=\"telegram-wait\">Open this page from the bot’s message in Telegram’s own app. Its web versions show pages in a frame, which this one refuses.</p><form method=\"post\" action=\"/telegram\" id=\"telegram-form\" hidden><input type=\"hidden\" name=\"initData\" id=\"telegram-data\"> <button type=\"submit\">Sign in</button></form><script src=\"/static/telegram.js\" defer></script>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<h1>Sign in from Telegram</h1><p id=\"telegram-wait\">Open this page from the bot’s message in Telegram’s own app. Its web versions show pages in a frame, which this one refuses.</p><form method=\"post\" action=\"/telegram\" id=\"telegram-form\" hidden><input type=\"hidden\" name=\"initData\" id=\"telegram-data\"> <button type=\"submit\">Sign in</button></form><script src=\"/static/telegram.js\" defer></script>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout(h).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = layout(h).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

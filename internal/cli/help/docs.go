@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/config"
+	"approvalbot/internal/platform"
 )
 
 // Page is a page of reference in Markdown that a room writes about itself.
@@ -64,10 +66,9 @@ func DocsCommand(a *app.App, pages ...Page) *cobra.Command {
 	return cmd
 }
 
-// environment is what the commands read there, and files what they read of the
-// desk and of its user.
-var (
-	environment = []option{
+// environment is what the commands read there.
+func environment() []option {
+	return slices.Concat([]option{
 		{name: "APPROVALBOT_SERVER, APPROVALBOT_TOKEN", usage: "as --server and --token"},
 		{name: "APPROVALBOT_CLIENT", usage: "as --client"},
 		{name: "APPROVALBOT_CONFIG", usage: "as --config"},
@@ -75,9 +76,7 @@ var (
 			"and so on for every key; and each NAME that stands in it as ${NAME}"},
 		{name: "NODE_ENV=production", usage: "as server.production: true in the configuration"},
 		{name: "AGENTSHIELD_APPROVALS_ENABLED=1", usage: "as approvals.agentshield.enabled: true in the configuration"},
-		{name: "TELEGRAM_BOT_TOKEN, TELEGRAM_CHAT_ID, TELEGRAM_USER_ID", usage: "serve --local: the chat that it writes into its configuration, also spelled telegram:-1001234567890, as /whoami says it there; without them, the one of the start before (TELEGRAM_API_URL: another Bot API server)"},
-		{name: "DISCORD_BOT_TOKEN, DISCORD_CHANNEL_ID, DISCORD_USER_ID",
-			usage: "the same for Discord (DISCORD_API_URL)"},
+	}, chatVariables(), []option{
 		{name: "XDG_STATE_HOME", usage: "confine: where its lists, quarantine and private caches are, in approvalbot/confine (else ~/.local/state)"},
 		{name: "XDG_CONFIG_HOME, HOME", usage: "where CONFIGDIR is: $XDG_CONFIG_HOME/approvalbot, else ~/.config/approvalbot (macOS: ~/Library/Application Support/approvalbot, Windows: %APPDATA%\\approvalbot)"},
 		{name: "USER, LOGNAME, USERNAME", usage: "serve --local: what the person at this machine is called"},
@@ -93,22 +92,38 @@ var (
 		{name: "NO_COLOR, TERM=dumb", usage: "no colours"},
 		{name: "LC_ALL, LC_CTYPE, LANG",
 			usage: "where the first that is set names no UTF-8, output for people is ASCII"},
+	})
+}
+
+// chatVariables are those by which serve --local is told a chat of each platform.
+func chatVariables() (out []option) {
+	for i, r := range platform.Rows {
+		usage := "the same for " + r.Title + " (" + r.Variable("api_url") + ")"
+		if i == 0 {
+			usage = "serve --local: the chat that it writes into its configuration, also spelled " + r.Example +
+				", as /whoami says it there; without them, the one of the start before (" + r.Variable("api_url") + ": another Bot API server)"
+		}
+		out = append(out, option{usage: usage,
+			name: strings.Join([]string{r.Variable("bot_token"), r.PlaceVariable(), r.UserVariable()}, ", ")})
 	}
-	files = []option{
-		{name: "client.yaml", usage: "a client file: server and token, and by what the desk is known: socket (its Unix socket, tried first) and deskKeys (its public keys); owner is the token's name there, and receipts for another token are refused; plainTCP: true lets an http server be asked without TLS. " +
-			"Looked for where --client or APPROVALBOT_CLIENT says, else in CONFIGDIR, never in the working directory. " +
-			"It must be its owner's alone (chmod 600); its token goes to its desk only"},
-		{name: "operator.yaml", usage: "the client file with the operator's token that serve --local (make run) writes beside client.yaml, or both as approvalbot.client.yaml and approvalbot.operator.yaml " +
-			"into its own directory where CONFIGDIR has them already. It is never looked for: name it with --client. " +
-			"Whoever can read it decides"},
-		{name: "approvalbot.yaml", usage: "the desk's configuration, for serve, config check, doctor, backup, keys rotate, store compact, verifier test and --offline, which also open the key file or the store that it names. " +
-			"Looked for where --config or APPROVALBOT_CONFIG says, else in the working directory, " +
-			"in CONFIGDIR and in /etc/approvalbot"},
-		{name: "approvalbot.agent.token, approvalbot.operator.token",
-			usage: "fresh API tokens that init writes beside the configuration, each its owner's alone; approvalbot.client.yaml and approvalbot.operator.yaml there are client files with them, to which the desk adds its keys when it starts"},
-		{name: "approvalbot.local.yaml", usage: "the configuration that serve --local (make run) writes anew at each start until it is edited; name it with --config"},
-	}
-)
+	return out
+}
+
+// files are what the commands read of the desk and of its user.
+var files = []option{
+	{name: "client.yaml", usage: "a client file: server and token, and by what the desk is known: socket (its Unix socket, tried first) and deskKeys (its public keys); owner is the token's name there, and receipts for another token are refused; plainTCP: true lets an http server be asked without TLS. " +
+		"Looked for where --client or APPROVALBOT_CLIENT says, else in CONFIGDIR, never in the working directory. " +
+		"It must be its owner's alone (chmod 600); its token goes to its desk only"},
+	{name: "operator.yaml", usage: "the client file with the operator's token that serve --local (make run) writes beside client.yaml, or both as approvalbot.client.yaml and approvalbot.operator.yaml " +
+		"into its own directory where CONFIGDIR has them already. It is never looked for: name it with --client. " +
+		"Whoever can read it decides"},
+	{name: "approvalbot.yaml", usage: "the desk's configuration, for serve, config check, doctor, backup, keys rotate, store compact, verifier test and --offline, which also open the key file or the store that it names. " +
+		"Looked for where --config or APPROVALBOT_CONFIG says, else in the working directory, " +
+		"in CONFIGDIR and in /etc/approvalbot"},
+	{name: "approvalbot.agent.token, approvalbot.operator.token",
+		usage: "fresh API tokens that init writes beside the configuration, each its owner's alone; approvalbot.client.yaml and approvalbot.operator.yaml there are client files with them, to which the desk adds its keys when it starts"},
+	{name: "approvalbot.local.yaml", usage: "the configuration that serve --local (make run) writes anew at each start until it is edited; name it with --config"},
+}
 
 // about is a command's text and its usage.
 func about(c *cobra.Command) (text, usage string) {
@@ -169,7 +184,7 @@ func markdown(root *cobra.Command) string {
 	fmt.Fprintf(&b, "# The command line\n\n%s.\n\n%s\n\nEvery command takes:\n\n", root.Short, rootText)
 	table(&b, "flag | does", everywhere(root))
 	b.WriteString("\n## Environment\n\n")
-	table(&b, "variable | does", environment)
+	table(&b, "variable | does", environment())
 	b.WriteString("\n## Files\n\n")
 	table(&b, "file | is", files)
 	for _, c := range documented(root)[1:] {
@@ -262,7 +277,7 @@ func manPage(c *cobra.Command, date string) string {
 		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(c.Example))
 	}
 	if !c.HasParent() {
-		manList(&b, "ENVIRONMENT", environment)
+		manList(&b, "ENVIRONMENT", environment())
 		manList(&b, "FILES", files)
 	}
 	b.WriteString(".SH SEE ALSO\n")

@@ -77,7 +77,7 @@ func verifierLine(c config.Config, v config.Verifier) string {
 	if u, err := url.Parse(v.Webhook.URL); err == nil && u.Host != "" {
 		out = append(out, "webhook at "+u.Host)
 	}
-	if t := v.Telegram; t.Enabled {
+	if t := v.Chat; t.Enabled {
 		chat := "its chat"
 		if t.ChatID != "" {
 			chat = effective.VerifierChannel(c, t) + ":" + string(t.ChatID)

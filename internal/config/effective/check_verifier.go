@@ -13,9 +13,9 @@ import (
 )
 
 func (c *checker) checkVerifiers(cfg *config.Config) {
-	c.checkVerifierChat("tools.verifier.telegram", cfg.Tools.Verifier.Telegram, cfg)
+	c.checkVerifierChat(config.VerifierChatKey, cfg.Tools.Verifier.Chat, cfg)
 	for i, a := range cfg.Agents.List {
-		c.checkVerifierChat(config.Index("agents.list", i)+".tools.verifier.telegram", a.Tools.Verifier.Telegram, cfg)
+		c.checkVerifierChat(config.Index("agents.list", i)+"."+config.VerifierChatKey, a.Tools.Verifier.Chat, cfg)
 	}
 	made, warnings, err := verifier.New(Verifier(*cfg), slog.New(slog.DiscardHandler))
 	if made != nil {
@@ -84,33 +84,33 @@ func each(err error) []error {
 	return []error{err}
 }
 
-// checkVerifierChat looks at the verifier's Telegram chat. One bot asks in all of the
-// verifier's chats: its own, or that of channels.telegram.
-func (c *checker) checkVerifierChat(key string, v config.VerifierTelegram, cfg *config.Config) {
+// checkVerifierChat looks at the verifier's chat. One bot asks in all of the
+// verifier's chats: its own, or that of its platform.
+func (c *checker) checkVerifierChat(key string, v config.VerifierChat, cfg *config.Config) {
 	channel := cfg.Channels.Bots[platform.Verifier]
 	c.users(key+".allowedUserIds", v.AllowedUserIDs, *platform.ByName(platform.Verifier))
-	common := cfg.Tools.Verifier.Telegram
+	common := cfg.Tools.Verifier.Chat
 	askedByCommon := common.Enabled && VerifierChannel(*cfg, common) == approval.VerifierChannel
 	switch {
 	case !v.Enabled:
 	case VerifierChannel(*cfg, v) == approval.VerifierChannel:
 		c.checkVerifierBot(key, v, cfg)
 	case askedByCommon && v.BotToken != "":
-		c.Mistake(key+".botToken", "is not the bot of tools.verifier.telegram, which asks in this chat; leave this key out")
+		c.Mistake(key+".botToken", "is not the bot of %s, which asks in this chat; leave this key out", config.VerifierChatKey)
 	case askedByCommon:
 	case !channel.On():
-		c.Mistake(key+".botToken", "is empty, and so is channels.telegram.botToken: one of these bots asks")
+		c.Mistake(key+".botToken", "is empty, and so is channels.%s.botToken: one of these bots asks", platform.Verifier)
 	case v.APIURL != "":
-		c.Warn(key+".apiUrl", "has no effect: the bot of channels.telegram asks")
+		c.Warn(key+".apiUrl", "has no effect: the bot of channels.%s asks", platform.Verifier)
 	}
 }
 
 // checkVerifierBot looks at a bot of the verifier's own.
-func (c *checker) checkVerifierBot(key string, v config.VerifierTelegram, cfg *config.Config) {
+func (c *checker) checkVerifierBot(key string, v config.VerifierChat, cfg *config.Config) {
 	c.botToken(key+".botToken", v.BotToken)
 	switch channel := cfg.Channels.Bots[platform.Verifier]; {
 	case sameBot(v.BotToken, channel.BotToken):
-		c.Mistake(key+".botToken", "is another token of the bot of channels.telegram; use the same one, or another bot")
+		c.Mistake(key+".botToken", "is another token of the bot of channels.%s; use the same one, or another bot", platform.Verifier)
 	case v.BotToken != VerifierBot(*cfg).BotToken:
 		c.Mistake(key+".botToken", "is not the bot that asks in the verifier's other chats; use one bot for them all")
 	}

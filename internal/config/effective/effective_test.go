@@ -136,7 +136,7 @@ func TestOverrides(t *testing.T) {
 		{"TOOLS__SANDBOX__DENY=[exec]", func(c config.Config) any { return c.Tools.Sandbox.Deny }, []string{"exec"}},
 		{"TOOLS__SUBAGENT={tools: {deny: [exec]}}", func(c config.Config) any { return c.Tools.Subagent.Deny }, []string{"exec"}},
 		{"TOOLS__VERIFIER__WEBHOOK__TIMEOUT=7", func(c config.Config) any { return c.Tools.Verifier.Webhook.Timeout }, 7},
-		{"TOOLS__VERIFIER__TELEGRAM__CHATID=-5", func(c config.Config) any { return c.Tools.Verifier.Telegram.ChatID }, config.ID("-5")},
+		{"TOOLS__VERIFIER__TELEGRAM__CHATID=-5", func(c config.Config) any { return c.Tools.Verifier.Chat.ChatID }, config.ID("-5")},
 		{"TOOLS__VERIFIER__WEBHOOK={url: \"https://v.example.org\", headers: {X-Key: a}}", func(c config.Config) any { return string(c.Tools.Verifier.Webhook.Headers["X-Key"]) }, "a"},
 		{"APPROVALS__TOOLS__ROUTING__FALLBACKAFTER=90s", func(c config.Config) any { return time.Duration(c.Approvals.Tools.Routing.FallbackAfter) }, 90 * time.Second},
 

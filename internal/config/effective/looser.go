@@ -164,7 +164,7 @@ func LooserByVersion(c config.Config) (out []string) {
 			"approvals.exec.strict: true lets them ask as before")
 	}
 	for _, v := range verifiersOf(c) {
-		if c.Approvals.Enabled() && AsksVerifier(c) && v.Telegram.Enabled && c.Tools.Verifier.FailMode == "allow" {
+		if c.Approvals.Enabled() && AsksVerifier(c) && v.Chat.Enabled && c.Tools.Verifier.FailMode == "allow" {
 			out = append(out, "calls run without the verifier's people while their chat cannot be reached (tools.verifier.failMode: allow)")
 			break
 		}
@@ -182,10 +182,10 @@ func looserVerifier(old, now config.Verifier) bool {
 	switch {
 	case !now.Enabled, old.FailMode != "allow" && now.FailMode == "allow", !reflect.DeepEqual(old.Scope, now.Scope):
 		return true
-	case old.Webhook.URL != "" && now.Webhook.URL == "", old.Telegram.Enabled && !now.Telegram.Enabled:
+	case old.Webhook.URL != "" && now.Webhook.URL == "", old.Chat.Enabled && !now.Chat.Enabled:
 		return true
 	}
-	return lacks(old.Telegram.AllowedUserIDs, now.Telegram.AllowedUserIDs)
+	return lacks(old.Chat.AllowedUserIDs, now.Chat.AllowedUserIDs)
 }
 
 func moreApprovers(old, now config.Config) (out []string) {

@@ -191,12 +191,12 @@ func ownFiles(c config.Config) []string {
 		files = append(files, bot.BotTokenFile, bot.Updates.Webhook.SecretFile)
 	}
 	files = append(files, c.ApprovalTools().Classifier.APIKeyFile,
-		c.Tools.Verifier.Webhook.SecretFile, c.Tools.Verifier.Telegram.BotTokenFile)
+		c.Tools.Verifier.Webhook.SecretFile, c.Tools.Verifier.Chat.BotTokenFile)
 	for _, r := range c.ApprovalTools().OnDuty {
 		files = append(files, r.CalendarFile())
 	}
 	for _, a := range c.Agents.List {
-		files = append(files, a.Tools.Verifier.Webhook.SecretFile, a.Tools.Verifier.Telegram.BotTokenFile)
+		files = append(files, a.Tools.Verifier.Webhook.SecretFile, a.Tools.Verifier.Chat.BotTokenFile)
 	}
 	if db := c.DatabaseFile(); db != "" {
 		files = append(files, db+"-wal", db+"-shm", db+".lock")

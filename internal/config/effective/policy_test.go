@@ -164,7 +164,7 @@ func TestVerifierUsesTheChannelsBot(t *testing.T) {
 channels: {telegram: {botToken: "${TOKEN}", allowedUserIds: [5]}}
 tools: {verifier: {enabled: true, telegram: {enabled: true, chatId: "-1009", allowedUserIds: [7], timeout: 60`+token+`}}}`, "TOKEN=1:a")
 		require.Equal(t, []string{"5"}, Rights(cfg).AllowedUsers["telegram"], "the verifier's people decide only where the verifier asks them")
-		require.Equal(t, verifier.Telegram{Enabled: true, Channel: "telegram", ChatID: "-1009", Timeout: 60, AllowedUserIDs: []string{"7"}}, Verifier(cfg).Telegram)
+		require.Equal(t, verifier.Chat{Enabled: true, Channel: "telegram", ChatID: "-1009", Timeout: 60, AllowedUserIDs: []string{"7"}}, Verifier(cfg).Chat)
 	}
 }
 
@@ -178,7 +178,7 @@ tools: {verifier: {enabled: true, telegram: {enabled: true, botToken: "2:b", cha
 	for _, w := range warnings {
 		require.NotContains(t, w, "verifier")
 	}
-	require.Equal(t, "verifier", Verifier(cfg).Telegram.Channel)
+	require.Equal(t, "verifier", Verifier(cfg).Chat.Channel)
 	require.Equal(t, config.Channel{BotToken: "2:b", APIURL: "https://api.telegram.org", Updates: config.Updates{Mode: "polling"}}, VerifierBot(cfg))
 	require.Equal(t, map[string][]string{"": {"telegram:7", "telegram:8"}, "a": {"telegram:8"}}, Rights(cfg).Verifiers)
 	require.Equal(t, []approval.Target{{Channel: "verifier", To: "-1009"}}, VerifierChats(cfg))

@@ -14,7 +14,7 @@ import (
 func Verifier(c config.Config) verifier.Config {
 	settings := func(v config.Verifier) verifier.Settings {
 		s := settingsOf(v)
-		s.Telegram.Channel = VerifierChannel(c, v.Telegram)
+		s.Chat.Channel = VerifierChannel(c, v.Chat)
 		return s
 	}
 	out := verifier.Config{
@@ -27,7 +27,7 @@ func Verifier(c config.Config) verifier.Config {
 }
 
 // VerifierChannel is the channel of the bot that asks in a verifier's chat.
-func VerifierChannel(c config.Config, t config.VerifierTelegram) string {
+func VerifierChannel(c config.Config, t config.VerifierChat) string {
 	if t.BotToken != "" && t.BotToken != c.Channels.Bots[platform.Verifier].BotToken {
 		return approval.VerifierChannel
 	}
@@ -38,7 +38,7 @@ func VerifierChannel(c config.Config, t config.VerifierTelegram) string {
 // bot of its platform.
 func VerifierBot(c config.Config) config.Channel {
 	for _, v := range verifiersOf(c) {
-		if t := v.Telegram; t.Enabled && VerifierChannel(c, t) == approval.VerifierChannel {
+		if t := v.Chat; t.Enabled && VerifierChannel(c, t) == approval.VerifierChannel {
 			apiURL := cmp.Or(t.APIURL, c.Channels.Bots[platform.Verifier].APIURL)
 			return config.Channel{BotToken: t.BotToken, APIURL: apiURL,
 				Updates: config.Updates{Mode: platform.ByName(platform.Verifier).Pulled}}
@@ -79,9 +79,9 @@ func settingsOf(v config.Verifier) verifier.Settings {
 			URL: v.Webhook.URL, Timeout: v.Webhook.Timeout, Headers: headers,
 			Secret: string(v.Webhook.Secret), CacheTTL: v.Webhook.CacheTTL,
 		},
-		Telegram: verifier.Telegram{
-			Enabled: v.Telegram.Enabled, ChatID: string(v.Telegram.ChatID), Timeout: v.Telegram.Timeout,
-			AllowedUserIDs: config.Texts(v.Telegram.AllowedUserIDs),
+		Chat: verifier.Chat{
+			Enabled: v.Chat.Enabled, ChatID: string(v.Chat.ChatID), Timeout: v.Chat.Timeout,
+			AllowedUserIDs: config.Texts(v.Chat.AllowedUserIDs),
 		},
 	}
 }
@@ -100,13 +100,13 @@ func VerifierChats(c config.Config) (places []approval.Target) {
 	if !AsksVerifier(c) {
 		return nil
 	}
-	channel := VerifierChannel(c, c.Tools.Verifier.Telegram)
+	channel := VerifierChannel(c, c.Tools.Verifier.Chat)
 	for i, v := range verifiersOf(c) {
-		if i > 0 && !c.Tools.Verifier.Telegram.Enabled {
-			channel = VerifierChannel(c, v.Telegram)
+		if i > 0 && !c.Tools.Verifier.Chat.Enabled {
+			channel = VerifierChannel(c, v.Chat)
 		}
-		if v.Telegram.Enabled && v.Telegram.ChatID != "" {
-			places = append(places, approval.Target{Channel: channel, To: string(v.Telegram.ChatID)}.Normal())
+		if v.Chat.Enabled && v.Chat.ChatID != "" {
+			places = append(places, approval.Target{Channel: channel, To: string(v.Chat.ChatID)}.Normal())
 		}
 	}
 	return places
