@@ -22,9 +22,11 @@ func TestPathsCountFromTheConfiguration(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(desk, name), []byte(text), 0o600))
 	}
 	write("token", "0123456789abcdef\n")
+	write("bot", "1:a\n")
 	write("approvalbot.yaml", `
 server: {tokens: [{name: agent, tokenFile: token, scopes: [approvals.request]}]}
 store: {url: "sqlite:data/desk.db", keyFile: data/desk.key}
+channels: {telegram: {botTokenFile: bot}}
 approvals: {tools: {classifier: {apiKeyFile: token}}}
 `)
 	url := "sqlite:" + filepath.Join(desk, "data/desk.db")
@@ -38,7 +40,7 @@ approvals: {tools: {classifier: {apiKeyFile: token}}}
 		require.NoError(t, err)
 		require.True(t, cfg.HasToken("0123456789abcdef"))
 		require.EqualValues(t, "0123456789abcdef", cfg.ApprovalTools().Classifier.APIKey)
-		for _, own := range []string{"data/desk.db", "data/desk.db-wal", "data/desk.key", "token", "approvalbot.yaml"} {
+		for _, own := range []string{"data/desk.db", "data/desk.db-wal", "data/desk.key", "token", "bot", "approvalbot.yaml"} {
 			require.Contains(t, effective.Policy(cfg).Protected.Files, filepath.Join(desk, own))
 		}
 		env := []string{}

@@ -126,15 +126,16 @@ func TestPlatform_AToyIsAFolderARowAnAdapterAndAKey(t *testing.T) {
 	require.Equal(t, api.Pending, asked.Status)
 
 	toy, room := d.bots["toy"].(*toyBot), approval.Target{Channel: "toy", To: "-5"}
-	shown := <-toy.cards
+	shown := next(t, toy.cards)
 	allow := textcmd.Buttons(shown, textcmd.MenuMain)[0][0]
 	answer, err := toy.tap(ctx, room, "9", allow.Data)
 	require.NoError(t, err)
 	require.Equal(t, "You are not authorized to approve/deny this request.", answer.Text)
-	_, err = toy.tap(ctx, room, "7", allow.Data)
+	answer, err = toy.tap(ctx, room, "7", allow.Data)
 	require.NoError(t, err)
-	for shown = <-toy.edited; shown.Status != approval.Approved; {
-		shown = <-toy.edited
+	require.Equal(t, "Allowed. It may run once, within 5 minutes.", answer.Text)
+	for shown = next(t, toy.edited); shown.Status != approval.Approved; {
+		shown = next(t, toy.edited)
 	}
 	decided, err := agent.Get(ctx, asked.ID, 0)
 	require.NoError(t, err)
@@ -143,6 +144,18 @@ func TestPlatform_AToyIsAFolderARowAnAdapterAndAKey(t *testing.T) {
 	found := Probe(ctx, cfg, "toy", []approval.Target{room}, []string{"7"})
 	require.Equal(t, []core.Diagnostic{core.OK("toy", "[toy:-5] [7]")}, found)
 	require.True(t, d.ready(ctx).Channels["toy"].Up)
+}
+
+// next is the card that comes next.
+func next(t *testing.T, cards chan card.Card) card.Card {
+	t.Helper()
+	select {
+	case c := <-cards:
+		return c
+	case <-time.After(time.Minute):
+		require.Fail(t, "no card")
+		return card.Card{}
+	}
 }
 
 // The row alone makes the keys of the configuration, and what is said of a wrong value.
