@@ -546,8 +546,8 @@ func TestAdversary_D6_SoloLendsNothingByAGrant(t *testing.T) {
 		}
 		free := asker != "alice" && asker != "bob"
 		require.Equal(t, free, people.Covers(c.Grants[0], again, approval.GrantScope{}, d, 160), asker)
-		require.Equal(t, free, consulted{}.resumedBy(&c.Approval, again, again, rules, 160), asker)
+		require.Equal(t, free, consulted{}.resumedBy(c.Approval, again, again, rules, 160), asker)
 		require.True(t, people.Covers(own.Grants[0], again, approval.GrantScope{}, d, 160), "who gave it in nobody's stead: "+asker)
-		require.True(t, consulted{}.resumedBy(&own.Approval, again, again, rules, 160), asker)
+		require.True(t, consulted{}.resumedBy(own.Approval, again, again, rules, 160), asker)
 	}
 }

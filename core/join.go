@@ -90,11 +90,11 @@ func superseding(c Change, f Existing, now int64) []Change {
 // then counts, if policy saw the same. If a grant covers the call (granted) and the
 // verifier's people are asked all the same, a pending approval that waits only for them
 // answers it.
-func (c consulted) answeredBy(pending *approval.Approval, draft, granted approval.Approval, now int64) bool {
+func (c consulted) answeredBy(pending, draft, granted approval.Approval, now int64) bool {
 	if granted.Status == approval.Pending {
 		draft = granted
 	}
-	if pending == nil || pending.ExpiresAtMs <= now {
+	if pending.ExpiresAtMs <= now {
 		return false
 	}
 	if pending.Rule.Weaker(draft.Rule) || pending.Context.Tool != draft.Context.Tool {
@@ -111,21 +111,21 @@ func (c consulted) answeredBy(pending *approval.Approval, draft, granted approva
 		return false
 	}
 	stricter := draft.Status != approval.Pending || draft.Assessment.RiskClass > pending.Assessment.RiskClass
-	return !stricter || c.classifier && judgedLike(draft, *pending)
+	return !stricter || c.classifier && judgedLike(draft, pending)
 }
 
 // resumedBy reports whether a yes that was not used yet answers the same call: it counts as
 // it would for a pending approval, and the people who gave it did not ask for the call.
-func (c consulted) resumedBy(unclaimed *approval.Approval, draft, granted approval.Approval, rules *Rules, now int64) bool {
-	if unclaimed == nil || !approversVoted(*unclaimed) || granted.Final() {
+func (c consulted) resumedBy(unclaimed, draft, granted approval.Approval, rules *Rules, now int64) bool {
+	if !approversVoted(unclaimed) || granted.Final() {
 		return false
 	}
 	if people.GivenByAsker(draft, unclaimed.DecidedBy, people.LentTo(unclaimed.Votes), rules.People) {
 		return false
 	}
-	open := *unclaimed
+	open := unclaimed
 	open.ExpiresAtMs = open.ClaimUntilMs
-	return c.answeredBy(&open, draft, granted, now)
+	return c.answeredBy(open, draft, granted, now)
 }
 
 // resumed answers a call with a yes that was not used yet.

@@ -145,14 +145,18 @@ type Lookup struct {
 	Program     string // with Grants: the call's GrantScope.Program, or empty
 }
 
+// MostSame is how many approvals of one call are looked at: there is more than one only if people must see a difference
+// between them, such as whether it runs confined.
+const MostSame = 8
+
 // Existing is what a Lookup found.
 type Existing struct {
-	ByID       *approval.Approval // the owner's approval of that id, in any status
-	Another    bool               // with ID: people could mean an approval by it, see KeysCalled
-	Same       *approval.Approval // the pending one with the same fingerprint, owner, agent and session
-	Unclaimed  *approval.Approval // with ResumeMs: the approved one likewise, that was not claimed
-	Superseded *approval.Approval // the owner's approval named by Supersedes
-	Pending    int                // how many of the owner's approvals are pending
+	ByID       *approval.Approval  // the owner's approval of that id, in any status
+	Another    bool                // with ID: people could mean an approval by it, see KeysCalled
+	Same       []approval.Approval // the pending ones with the same fingerprint, owner, agent and session, newest first; at most MostSame
+	Unclaimed  []approval.Approval // with ResumeMs: the approved ones likewise, that were not claimed
+	Superseded *approval.Approval  // the owner's approval named by Supersedes
+	Pending    int                 // how many of the owner's approvals are pending
 	// Cards is how many cards of the owner's pending approvals were made within FloodMs for
 	// each place, folded ones too.
 	Cards  map[approval.Target]int

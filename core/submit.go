@@ -248,17 +248,15 @@ func (s *submission) answered(f Existing, now int64) ([]Change, error) {
 // joined gives what another approval of the very call answers: the pending one, or an approved
 // one that was not claimed; nil: neither does.
 func (s *submission) joined(f Existing, granted approval.Approval, now int64) ([]Change, error) {
-	switch {
-	case s.asked.answeredBy(f.Same, s.draft, granted, now):
-		if err := crowded(*f.Same, s.draft.Askers); err != nil {
-			return nil, err
+	for _, a := range f.Same {
+		if s.asked.answeredBy(a, s.draft, granted, now) {
+			return superseding(s.asked.joining(a, s.draft, s.call.ID, s.rules, now), f, now), crowded(a, s.draft.Askers)
 		}
-		return superseding(s.asked.joining(*f.Same, s.draft, s.call.ID, s.rules, now), f, now), nil
-	case s.asked.resumedBy(f.Unclaimed, s.draft, granted, s.rules, now):
-		if err := crowded(*f.Unclaimed, s.draft.Askers); err != nil {
-			return nil, err
+	}
+	for _, a := range f.Unclaimed {
+		if s.asked.resumedBy(a, s.draft, granted, s.rules, now) {
+			return superseding(resumed(a, s.draft, s.call.ID, now), f, now), crowded(a, s.draft.Askers)
 		}
-		return superseding(resumed(*f.Unclaimed, s.draft, s.call.ID, now), f, now), nil
 	}
 	return nil, nil
 }

@@ -553,9 +553,9 @@ func TestAdversary_T9_ANewCard(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
 		a := create(t, s, pendingApproval("bot"), core.Change{})
 		look := core.Lookup{Owner: "bot", Fingerprint: a.Fingerprint, AgentID: "main", SessionKey: "s1"}
-		require.NotNil(t, found(t, s, look).Same)
+		require.Len(t, found(t, s, look).Same, 1)
 		i.exec("UPDATE approvals SET body = body || ' ', timer_ms = 1 WHERE key = $1", a.Key)
-		require.Nil(t, found(t, s, look).Same)
+		require.Empty(t, found(t, s, look).Same)
 		keys, _, err := s.Due(ctx, nowMs(), 10)
 		require.NoError(t, err)
 		require.Empty(t, keys)

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
@@ -67,9 +69,14 @@ func (t *tx) applyTo(found core.Existing, c core.Change) (approval.Approval, err
 	if c.New {
 		return t.apply(nil, c)
 	}
-	for _, a := range []*approval.Approval{found.ByID, found.Same, found.Unclaimed, found.Superseded} {
+	for _, a := range []*approval.Approval{found.ByID, found.Superseded} {
 		if a != nil && a.Key == c.Approval.Key {
 			return t.apply(a, c)
+		}
+	}
+	for _, a := range slices.Concat(found.Same, found.Unclaimed) {
+		if a.Key == c.Approval.Key {
+			return t.apply(&a, c)
 		}
 	}
 	return approval.Approval{}, fmt.Errorf("change of approval %s is neither new nor of one that was looked up",
@@ -249,51 +256,53 @@ func (t *tx) another(id string) (bool, error) {
 	return one(rows, &key)
 }
 
-// same finds the newest pending approval of the same call: there may also be an overdue
-// or less strict one. Most calls have no such approval, so a small query finds the key
-// first, and a larger one reads the row.
-func (t *tx) same(look core.Lookup) (*approval.Approval, error) {
+// same finds the pending approvals of the same call, newest first: there may be an overdue or less strict one, or one
+// that runs confined. Most calls have no such approval, so a small query finds the keys first, and a larger one reads a row.
+func (t *tx) same(look core.Lookup) ([]approval.Approval, error) {
 	return t.newest(keysOfSame, look.Owner, look.Fingerprint, look.AgentID, look.SessionKey)
 }
 
-// unclaimed finds the newest approved one of the same call that may still be claimed.
+// unclaimed finds the approved ones of the same call that may still be claimed, newest first.
 // If another instance's clock is ahead, the query also finds an approval that was claimed
 // there; it is left out.
-func (t *tx) unclaimed(look core.Lookup) (*approval.Approval, error) {
-	a, err := t.newest(keysUnclaimed, look.Owner, look.Fingerprint, look.AgentID, look.SessionKey, look.ResumeMs)
-	if err != nil || a == nil || a.ClaimedAtMs != 0 {
-		return nil, err
-	}
-	return a, nil
+func (t *tx) unclaimed(look core.Lookup) ([]approval.Approval, error) {
+	all, err := t.newest(keysUnclaimed, look.Owner, look.Fingerprint, look.AgentID, look.SessionKey, look.ResumeMs)
+	return slices.DeleteFunc(all, func(a approval.Approval) bool { return a.ClaimedAtMs != 0 }), err
 }
 
-// newest gives the newest of the approvals whose keys a query finds, or nil: also if that is
-// not believed, so that the call asks anew.
-func (t *tx) newest(query string, args ...any) (*approval.Approval, error) {
+// newest gives the approvals whose keys a query finds, the newest first and no more than [core.MostSame], without those
+// that are not believed, so that the call asks anew.
+func (t *tx) newest(query string, args ...any) (all []approval.Approval, err error) {
 	rows, err := t.rows(query, args...)
 	if err != nil {
 		return nil, err
 	}
-	var newest string
-	var newestMs number
+	type found struct {
+		key     string
+		created number
+	}
+	var keys []found
 	err = each(rows, func() error {
 		var key text
 		var created number
 		err := rows.Scan(&key, &created)
-		before := created == newestMs && string(key) < newest
-		if newest == "" || created > newestMs || before {
-			newest, newestMs = string(key), created
-		}
+		keys = append(keys, found{string(key), created})
 		return err
 	})
-	if err != nil || newest == "" {
-		return nil, err
+	slices.SortFunc(keys, func(a, b found) int { return cmp.Or(cmp.Compare(b.created, a.created), cmp.Compare(a.key, b.key)) })
+	for _, f := range keys[:min(len(keys), core.MostSame)] {
+		a, failed := t.approval(approvalByKey, f.key)
+		if _, doubted := errors.AsType[*Disbelieved](failed); doubted {
+			continue
+		}
+		if failed != nil {
+			return nil, failed
+		}
+		if a != nil {
+			all = append(all, *a)
+		}
 	}
-	a, err := t.approval(approvalByKey, newest)
-	if _, doubted := errors.AsType[*Disbelieved](err); doubted {
-		return nil, nil
-	}
-	return a, err
+	return all, err
 }
 
 // pendingOf counts an owner's pending approvals, with those that the batch has

@@ -162,8 +162,8 @@ func TestInstancesAskOnce(t *testing.T) {
 				look := core.Lookup{Owner: "bot", Fingerprint: p.Fingerprint, AgentID: p.AgentID, SessionKey: p.SessionKey, Code: p.Code}
 				require.NoError(t, insist(func() error {
 					return s.Create(ctx, look, func(f core.Existing) ([]core.Change, error) {
-						if f.Same != nil {
-							return []core.Change{{Approval: *f.Same, Unchanged: true, Aliases: []string{"x" + p.Key}}}, nil
+						if len(f.Same) > 0 {
+							return []core.Change{{Approval: f.Same[0], Unchanged: true, Aliases: []string{"x" + p.Key}}}, nil
 						}
 						return []core.Change{{Approval: p, New: true}}, nil
 					})

@@ -141,7 +141,7 @@ func TestPlans(t *testing.T) {
 		callbackByID:        "deliveries_callbacks",
 		list(core.Filter{}): "approvals_newest", list(core.Filter{Owner: "x"}): "approvals_owner",
 		list(core.Filter{Round: true, RoundAfterMs: 1}): "approvals_round (round_ms>?)",
-		list(core.Filter{Status: approval.Pending}): "approvals_pending_newest", list(core.Filter{Status: approval.Pending,
+		list(core.Filter{Status: approval.Pending}):     "approvals_pending_newest", list(core.Filter{Status: approval.Pending,
 			Owner: "x"}): "approvals_pending_owner", list(core.Filter{Status: approval.Approved}): "approvals_newest",
 		list(core.Filter{Status: approval.Denied}):                              "approvals_refused (status=? AND <expr><?)",
 		list(core.Filter{Status: approval.Expired, ToolName: "x"}):              "approvals_refused (status=? AND <expr><?)",

@@ -152,8 +152,8 @@ func testOneBatch(t *testing.T, s *Store) {
 	first, second := pendingApproval("bot"), pendingApproval("bot")
 	first.Fingerprint, second.Fingerprint = "f", "f"
 	together(t, s, ask(first, same, core.Change{}), ask(second, same, core.Change{}))
-	require.Nil(t, seen[0].Same)
-	require.Equal(t, first.Key, seen[1].Same.Key)
+	require.Empty(t, seen[0].Same)
+	require.Equal(t, first.Key, seen[1].Same[0].Key)
 	require.Equal(t, []int{0, 1}, []int{seen[0].Pending, seen[1].Pending})
 
 	own := pendingApproval("bot")

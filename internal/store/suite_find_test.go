@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,31 +42,30 @@ func testLookup(t *testing.T, s *Store) {
 	}
 
 	same := core.Lookup{Owner: "bot", Fingerprint: a.Fingerprint, AgentID: "main", SessionKey: "s1"}
-	require.Equal(t, &a, found(t, s, same).Same)
+	require.Equal(t, []approval.Approval{a}, found(t, s, same).Same)
 	for _, differs := range []func(*core.Lookup){
 		func(l *core.Lookup) { l.Owner = "other" }, func(l *core.Lookup) { l.Fingerprint = "x" },
 		func(l *core.Lookup) { l.AgentID = "" }, func(l *core.Lookup) { l.SessionKey = "" },
 	} {
 		l := same
 		differs(&l)
-		require.Nil(t, found(t, s, l).Same)
+		require.Empty(t, found(t, s, l).Same)
 	}
-	for _, age := range []int64{day, 2 * day, 0, 3 * day} { // the newest, wherever it stands
+	var newer []approval.Approval
+	for _, age := range []int64{day, 2 * day, 0, 3 * day} {
 		again := pendingApproval("newer")
 		again.Fingerprint, again.CreatedAtMs = "same", nowMs()-age
 		again = create(t, s, again, core.Change{})
-		if l := (core.Lookup{Owner: "newer", Fingerprint: "same", AgentID: "main", SessionKey: "s1"}); age <= day {
-			require.Equal(t, &again, found(t, s, l).Same)
-		} else {
-			require.Greater(t, found(t, s, l).Same.CreatedAtMs, again.CreatedAtMs)
-		}
+		newer = append(newer, again)
+		slices.SortFunc(newer, func(a, b approval.Approval) int { return cmp.Compare(b.CreatedAtMs, a.CreatedAtMs) })
+		require.Equal(t, newer, found(t, s, core.Lookup{Owner: "newer", Fingerprint: "same", AgentID: "main", SessionKey: "s1"}).Same)
 	}
 	require.Equal(t, 1, found(t, s, core.Lookup{Owner: "bot"}).Pending)
 	require.Equal(t, 0, found(t, s, core.Lookup{Owner: "nobody"}).Pending)
 
 	require.Same(t, core.ErrCodeTaken, tryTwin(s, a))
 	change(t, s, a.Key, func(a approval.Approval) core.Change { return ended(a, approval.Denied) })
-	require.Nil(t, found(t, s, same).Same, "it has ended")
+	require.Empty(t, found(t, s, same).Same, "it has ended")
 	require.Equal(t, 0, found(t, s, core.Lookup{Owner: "bot"}).Pending)
 	require.Same(t, core.ErrCodeTaken, tryTwin(s, a), "it has ended")
 	require.NotEqual(t, other.Code, a.Code)
@@ -78,27 +78,27 @@ func testUnclaimed(t *testing.T, s *Store) {
 	a = create(t, s, a, core.Change{})
 	until := nowMs() + day
 	look := core.Lookup{Owner: "bot", Fingerprint: "same", AgentID: "main", SessionKey: "s1", ResumeMs: nowMs()}
-	require.Nil(t, found(t, s, look).Unclaimed, "it is pending")
+	require.Empty(t, found(t, s, look).Unclaimed, "it is pending")
 	change(t, s, a.Key, func(a approval.Approval) core.Change {
 		c := ended(a, approval.Approved)
 		c.Approval.Decision, c.Approval.ClaimUntilMs = approval.AllowOnce, until
 		return c
 	})
-	require.Equal(t, a.Key, found(t, s, look).Unclaimed.Key)
+	require.Equal(t, a.Key, found(t, s, look).Unclaimed[0].Key)
 	for _, differs := range []func(*core.Lookup){
 		func(l *core.Lookup) { l.Owner = "other" }, func(l *core.Lookup) { l.Fingerprint = "x" }, func(l *core.Lookup) { l.AgentID = "" },
 		func(l *core.Lookup) { l.SessionKey = "" }, func(l *core.Lookup) { l.ResumeMs = 0 }, func(l *core.Lookup) { l.ResumeMs = until },
 	} {
 		l := look
 		differs(&l)
-		require.Nil(t, found(t, s, l).Unclaimed)
+		require.Empty(t, found(t, s, l).Unclaimed)
 	}
 	for _, claimed := range []int64{nowMs() + day, nowMs()} { // by a clock that is ahead, and by this one
 		change(t, s, a.Key, func(a approval.Approval) core.Change {
 			a.ClaimedAtMs = claimed
 			return core.Change{Approval: a}
 		})
-		require.Nil(t, found(t, s, look).Unclaimed, "it was claimed")
+		require.Empty(t, found(t, s, look).Unclaimed, "it was claimed")
 	}
 }
 
