@@ -8,13 +8,13 @@ import (
 // AwayRequest records that a person is away.
 type AwayRequest struct {
 	UntilMs int64  `json:"untilMs" doc:"When they are back, in Unix milliseconds: at most 366 days from now."`
-	To      string `json:"to,omitempty" doc:"Who stands in for them: a person who is an approver already. Empty: nobody."`
+	To      string `json:"to,omitempty" doc:"The delegate, who may say yes in their stead: a person who is an approver already. Empty: no delegate."`
 }
 
 // Absence is a person who is away.
 type Absence struct {
 	Person  string `json:"person"`
-	To      string `json:"to,omitzero" doc:"Who stands in for them, if anybody does."`
+	To      string `json:"to,omitzero" doc:"The delegate, if there is one."`
 	SinceMs int64  `json:"sinceMs"`
 	UntilMs int64  `json:"untilMs" doc:"From then on it is over, by itself."`
 	By      string `json:"by" doc:"Who said so: person:alice, or token:ops."`
@@ -23,7 +23,7 @@ type Absence struct {
 // Away is the answer to [Client.SetAway].
 type Away struct {
 	Absence Absence  `json:"absence"`
-	Notes   []string `json:"notes" doc:"Sentences: what nobody who is not away could allow as long as it lasts."`
+	Notes   []string `json:"notes" doc:"Sentences: what no present approver could allow during the absence."`
 }
 
 // Back is the answer to [Client.SetBack].

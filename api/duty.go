@@ -14,8 +14,8 @@ type Duties struct {
 type Duty struct {
 	Name     string   `json:"name"`
 	Among    []string `json:"among" doc:"Who can be on duty at all."`
-	OnDuty   []string `json:"onDuty" doc:"Who is now; never nobody."`
-	UntilMs  int64    `json:"untilMs,omitzero" doc:"When that changes; none: not known, or never."`
+	OnDuty   []string `json:"onDuty" doc:"Who is on duty now; never empty."`
+	UntilMs  int64    `json:"untilMs,omitzero" doc:"When that changes; absent if it is not known or never happens."`
 	Next     []string `json:"next" doc:"Who follows, as far as it is known."`
 	Timezone string   `json:"timezone"`
 	Unknown  string   `json:"unknown,omitzero" doc:"Why it is not known who is on duty, so that all of the roster are."`

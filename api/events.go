@@ -42,7 +42,7 @@ type Event struct {
 	Chats  []string `json:"chats,omitempty" doc:"Of .escalated: the chats that got a card, as channel:chat or channel:chat:thread."`
 	Held   []string `json:"held,omitempty" doc:"Of .reminded and .escalated: people who were left alone in their quiet hours, and hear of it after them."`
 	To     string   `json:"to,omitzero" doc:"Of .escalated: to whom the configuration says it is, as onDuty:NAME, role:NAME or a chat."`
-	Why    string   `json:"why,omitzero" doc:"Of .reminded and .escalated: why it was others, or nobody."`
+	Why    string   `json:"why,omitzero" doc:"Of .reminded and .escalated: why other people than planned were asked, or why no recipient was left."`
 	Silent bool     `json:"silent,omitzero" doc:"Of .escalated: it made no sound, since it is the quiet hours of everybody who was asked."`
 
 	CreatedAtMs int64 `json:"createdAtMs"`
@@ -50,7 +50,7 @@ type Event struct {
 	RevokedAtMs int64 `json:"revokedAtMs,omitzero" doc:"Of .revoked: when an operator took it back, or its asker, who no longer waits."`
 
 	RevokedBy string   `json:"revokedBy,omitzero" doc:"Of .revoked: who took it back, as in decidedBy, or token:ops."`
-	Absence   *Absence `json:"absence,omitzero" doc:"Of person.away and person.back, which say nothing of an approval."`
+	Absence   *Absence `json:"absence,omitzero" doc:"Of person.away and person.back; these events concern no approval."`
 	EndedBy   string   `json:"endedBy,omitzero" doc:"Of person.back: who said so."`
 
 	RevokeReason string `json:"revokeReason,omitzero" doc:"Of .revoked: why, in their words."`

@@ -21,13 +21,13 @@ const (
 type MessageTool struct {
 	Name        string        `json:"name"`
 	Description string        `json:"description,omitzero" maxLength:"2000" doc:"What the tool does; read by policy and shown in the approval's message."`
-	Location    string        `json:"location,omitzero" enum:"server,client" doc:"Where it runs; server if not given."`
+	Location    string        `json:"location,omitzero" enum:"server,client" doc:"The side that runs the tool; server if not given."`
 	Approval    *ToolApproval `json:"approval,omitzero"`
 }
 
 // ToolApproval is the way in which a tool must be approved.
 type ToolApproval struct {
-	Required bool     `json:"required,omitzero" doc:"It must not run unless somebody was asked: where policy lets it pass unasked, it is refused."`
+	Required bool     `json:"required,omitzero" doc:"A person must be asked before it runs: if policy would allow it unasked, it is refused."`
 	Message  string   `json:"message,omitzero" maxLength:"2000" doc:"What the person reads; else the description and a sentence."`
 	Options  []string `json:"options,omitzero" enum:"Cancel,Once,Always" doc:"Fewer options than the desk offers; Cancel is always there."`
 }
@@ -38,21 +38,21 @@ type InterceptRequest struct {
 	SessionKey string            `json:"sessionKey" minLength:"1" maxLength:"256" doc:"The conversation. Approvals count in it alone."`
 	Message    json.RawMessage   `json:"message,omitzero" doc:"An assistant message of OpenAI, Anthropic or Google; or the output items of an OpenAI response as an array."`
 	Chunks     []json.RawMessage `json:"chunks,omitzero" doc:"Instead of message: every chunk of the stream, in order."`
-	MessageID  string            `json:"messageId,omitzero" maxLength:"256" doc:"Names the message where the provider's call ids are missing or repeat themselves."`
+	MessageID  string            `json:"messageId,omitzero" maxLength:"256" doc:"Names the message if the provider's call ids are missing or repeat."`
 	Format     MessageFormat     `json:"format,omitzero" enum:"openai,anthropic,google" doc:"The shape; found out if not given."`
 	Tools      []MessageTool     `json:"tools,omitzero"`
 	AgentID    string            `json:"agentId,omitzero" maxLength:"256" doc:"A token with an agentId of its own overrides it."`
 	Origin     *Target           `json:"origin,omitzero" doc:"The chat the session lives in."`
 	Requester  *Requester        `json:"requester,omitzero" doc:"The human who asked the agent; may not decide."`
 	Context    *Context          `json:"context,omitzero" doc:"May only make the answer stricter."`
-	Bind       *Bind             `json:"bind,omitzero" doc:"Ties the approvals to where the calls run."`
+	Bind       *Bind             `json:"bind,omitzero" doc:"Ties the approvals to the directory, machine and environment of the calls."`
 	TimeoutMs  int64             `json:"timeoutMs,omitzero" minimum:"1" doc:"Clamped to the configured maximum."`
 }
 
 // InterceptAnswer is the message in which every call is replaced that may not
 // run at once. Store it, and send it to the client.
 type InterceptAnswer struct {
-	Message json.RawMessage   `json:"message,omitzero" doc:"The message: byte for byte the same where every call may run."`
+	Message json.RawMessage   `json:"message,omitzero" doc:"The message: byte for byte the same if every call may run."`
 	Chunks  []json.RawMessage `json:"chunks,omitzero" doc:"The chunks to send on, if chunks were given."`
 	Calls   []MessageCall     `json:"calls" doc:"Every tool call of the message, in order."`
 }

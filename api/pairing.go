@@ -32,7 +32,7 @@ type Pairing struct {
 	Status      PairingStatus `json:"status" enum:"waiting,answered,failed,expired" doc:"failed: five wrong codes."`
 	ExpiresAtMs int64         `json:"expiresAtMs" doc:"Until when the code can be given, and from then on until when it can be accepted."`
 	Answer      *PairingWho   `json:"answer,omitzero"`
-	Lines       string        `json:"lines,omitzero" doc:"What the desk's configuration lacks to let that person decide in that chat, in YAML; empty: nothing."`
+	Lines       string        `json:"lines,omitzero" doc:"What the desk's configuration lacks to let that person decide in that chat, in YAML; empty if it is complete."`
 	File        string        `json:"file,omitzero" doc:"The generated configuration that accepting writes. Without it the lines are to be added by hand."`
 }
 
@@ -40,7 +40,7 @@ type Pairing struct {
 type PairingWho struct {
 	Channel string `json:"channel"`
 	UserID  string `json:"userId"`
-	Name    string `json:"name" doc:"As the platform calls them: whatever they like."`
+	Name    string `json:"name" doc:"The account's name on the platform, which its owner chooses freely."`
 	Chat    string `json:"chat" doc:"As a target is written, e.g. telegram:-1001234567890."`
 	Person  string `json:"person,omitzero" doc:"Whom the configuration knows the account as."`
 }

@@ -7,7 +7,7 @@ import "encoding/json"
 type Evaluation struct {
 	Outcome    string     `json:"outcome" enum:"allow,deny,ask" doc:"What would happen now."`
 	Reason     string     `json:"reason,omitzero" doc:"Why it is refused, in one sentence."`
-	By         string     `json:"by,omitzero" doc:"grant:<id> where a grant or a cool-down speaks."`
+	By         string     `json:"by,omitzero" doc:"grant:<id> if a grant or a cool-down decides."`
 	Assessment Assessment `json:"assessment"`
 	Approvers  Approvers  `json:"approvers"`
 	Offers     []Decision `json:"offers" enum:"allow-once,allow-session,allow-always,deny" doc:"What people could decide, narrowest first."`
@@ -84,7 +84,7 @@ type ToolsRequest struct {
 // name that was given twice is answered once.
 type Tools struct {
 	Allowed []string     `json:"allowed" doc:"May be used: each call is still judged by itself."`
-	Denied  []DeniedTool `json:"denied" doc:"Would be refused whatever the call."`
+	Denied  []DeniedTool `json:"denied" doc:"Every call of these tools would be refused."`
 }
 
 // DeniedTool is a tool that the hard layers take away.
@@ -105,7 +105,7 @@ type Policy struct {
 	Classes      []ClassPolicy  `json:"classes" doc:"What happens to each risk class, R0 to R4."`
 	Routing      RoutingPolicy  `json:"routing"`
 	Verifier     VerifierPolicy `json:"verifier"`
-	Classifier   bool           `json:"classifier" doc:"A model is asked where static rules are unsure."`
+	Classifier   bool           `json:"classifier" doc:"A model is asked when static rules are unsure."`
 	Exec         ExecPolicy     `json:"exec"`
 	Confine      ConfinePolicy  `json:"confine" doc:"What may run confined instead of asking."`
 	Away         []Absence      `json:"away" doc:"Who is away now, by name."`
@@ -115,7 +115,7 @@ type Policy struct {
 type ExecPolicy struct {
 	Security    string   `json:"security" enum:"deny,allowlist,full"`
 	Ask         string   `json:"ask" enum:"off,on-miss,always"`
-	AskFallback string   `json:"askFallback" enum:"deny,allowlist,full" doc:"What happens where nobody can be asked."`
+	AskFallback string   `json:"askFallback" enum:"deny,allowlist,full" doc:"What happens if no approver can be asked."`
 	Allowlist   []string `json:"allowlist" doc:"Programs, globs and command beginnings that are a hit."`
 	SafeBins    []string `json:"safeBins" doc:"Programs that are a hit with options and numbers only."`
 	Strict      bool     `json:"strict" doc:"External reads (R2) are no hits by themselves."`
@@ -136,7 +136,7 @@ type ClassPolicy struct {
 	Outcome       string   `json:"outcome" enum:"allow,deny,ask"`
 	MinApprovals  int      `json:"minApprovals"`
 	RequiresHuman bool     `json:"requiresHuman"`
-	StepUp        bool     `json:"stepUp,omitzero" doc:"A person's yes counts only where their passkey signed it."`
+	StepUp        bool     `json:"stepUp,omitzero" doc:"A person's yes counts only if their passkey signed it."`
 	People        []string `json:"people" doc:"Configured people who could approve."`
 	Unmapped      int      `json:"unmapped" doc:"Further allowed accounts that belong to no configured person."`
 	Open          bool     `json:"open" doc:"A role may decide: there may be more."`
@@ -148,7 +148,7 @@ type RoutingPolicy struct {
 	Mode            string   `json:"mode" enum:"session,targets,both"`
 	Targets         []string `json:"targets"`
 	Fallback        []string `json:"fallback"`
-	FallbackAfterMs int64    `json:"fallbackAfterMs" doc:"How long nothing may arrive before the fallback is used."`
+	FallbackAfterMs int64    `json:"fallbackAfterMs" doc:"The fallback is used if no card has arrived after this time."`
 }
 
 // VerifierPolicy tells which outside authorities are asked.
@@ -208,7 +208,7 @@ type GrantRequest struct {
 	Owner        string   `json:"owner" doc:"The asking token's name."`
 	AgentID      string   `json:"agentId,omitempty" doc:"Only this agent of the token."`
 	ToolName     string   `json:"toolName" doc:"exec."`
-	Pattern      []string `json:"pattern" doc:"Words of a command: * stands for any one word, a last ** for any further ones, and neither for an option. The program, and the subcommand that follows it, must be plain words before any star or option."`
+	Pattern      []string `json:"pattern" doc:"Words of a command: * matches any one word, a last ** any further ones, and neither matches an option. The program, and the subcommand that follows it, must be plain words before any star or option."`
 	MaxRiskClass string   `json:"maxRiskClass" enum:"R0,R1,R2,R3" doc:"It covers commands up to this class."`
 	TTLMs        int64    `json:"ttlMs,omitempty" doc:"How long it lasts; 0: until it is removed."`
 	Preview      bool     `json:"preview,omitempty" doc:"Only show what it would have allowed."`

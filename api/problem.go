@@ -14,7 +14,7 @@ type Problem struct {
 	Status int     `json:"status" doc:"The HTTP status."`
 	Detail string  `json:"detail" doc:"One sentence for people. Never carries a value of the request."`
 	Code   string  `json:"code" doc:"Stable name of the refusal."`
-	Why    string  `json:"why,omitzero" enum:"pending,denied,late,revoked,policy" doc:"With not_claimable: why nothing may be claimed."`
+	Why    string  `json:"why,omitzero" enum:"pending,denied,late,revoked,policy" doc:"With not_claimable: why the call cannot be claimed."`
 	URL    string  `json:"url,omitzero" doc:"With step_up_required: the page where a passkey can sign the yes."`
 	Fields []Field `json:"fields,omitzero" doc:"With invalid_request: every wrong field."`
 

@@ -14,9 +14,9 @@ type CreateRequest struct {
 	Justification string          `json:"justification,omitzero" maxLength:"2000" doc:"Your words; shown as a claim."`
 	ActionSummary string          `json:"actionSummary,omitzero" maxLength:"2000" doc:"Your words; shown as a claim."`
 	Context       *Context        `json:"context,omitzero" doc:"May only make the answer stricter; tool says when it counts for more."`
-	Bind          *Bind           `json:"bind,omitzero" doc:"Ties the approval to where the call runs."`
-	CallbackURL   string          `json:"callbackUrl,omitzero" maxLength:"2048" doc:"Where the ended approval is POSTed, signed with the token's callbackSecret; tried for a day."`
-	MustAsk       bool            `json:"mustAsk,omitzero" doc:"A person is asked also where policy would let the call run."`
+	Bind          *Bind           `json:"bind,omitzero" doc:"Ties the approval to the directory, machine and environment of the call."`
+	CallbackURL   string          `json:"callbackUrl,omitzero" maxLength:"2048" doc:"The desk POSTs the ended approval to this address, signed with the token's callbackSecret, and retries for a day."`
+	MustAsk       bool            `json:"mustAsk,omitzero" doc:"A person is asked even if policy would let the call run."`
 	Offers        []Decision      `json:"offers,omitzero" maxItems:"4" doc:"The decisions that people may give, of those that policy offers; deny always. Empty: all of them."`
 	TimeoutMs     int64           `json:"timeoutMs,omitzero" minimum:"1" doc:"Clamped to the configured maximum."`
 	Supersedes    string          `json:"supersedes,omitzero" maxLength:"128" doc:"A pending approval of yours whose call has changed; it ends withdrawn."`
@@ -48,7 +48,7 @@ type Context struct {
 	Terminal        string   `json:"terminal,omitzero" enum:"open,possible" doc:"The command has a terminal (open) or may have one with GIT_PAGER and GH_PAGER set to cat (possible), and what is typed there later is not asked for. It only makes the answer stricter."`
 	Tool            *Tool    `json:"tool,omitzero" doc:"What a bridge to a tool server knows of the tool."`
 	Confine         []string `json:"confine,omitzero" maxItems:"8" doc:"The profiles by which you can run the call confined; the desk knows v1. It counts if your token has mayConfine: then the call may be allowed confined, and an approval, a claim and a join are of the same value."`
-	From            *From    `json:"from,omitzero" doc:"Which agent asks, and from where; shown as a claim."`
+	From            *From    `json:"from,omitzero" doc:"Which agent asks, and in which branch and worktree; shown as a claim."`
 }
 
 // From describes the agent that asks, beside its token's name. Judgements do not depend on it.
@@ -64,7 +64,7 @@ type From struct {
 // only make the answer stricter, unless the token has trustToolHints.
 type Tool struct {
 	Server      string          `json:"server,omitzero" maxLength:"256" doc:"The server's name, as the operator named it to the bridge."`
-	Description string          `json:"description,omitzero" maxLength:"4000" doc:"What the server says of the tool; cut it where it is longer."`
+	Description string          `json:"description,omitzero" maxLength:"4000" doc:"The server's description of the tool; shorten it if it is longer."`
 	Schema      json.RawMessage `json:"schema,omitzero" doc:"The JSON schema of its input: an object of at most 64 KiB, nested at most 64 deep."`
 	Hints       *ToolHints      `json:"hints,omitzero" doc:"What the server declares of the tool (annotations in MCP)."`
 	Digest      string          `json:"digest,omitzero" pattern:"^([0-9a-f]{64})?$" doc:"SHA-256 (hexadecimal) of all that the server says of the tool, as canonical JSON, if the members above do not hold all of it."`
@@ -74,7 +74,7 @@ type Tool struct {
 // ToolHints are a server's declarations about a tool; a hint that is left out is
 // not declared. They are claims.
 type ToolHints struct {
-	ReadOnly    *bool `json:"readOnly,omitzero" nullable:"false" doc:"MCP's readOnlyHint: it changes nothing."`
+	ReadOnly    *bool `json:"readOnly,omitzero" nullable:"false" doc:"MCP's readOnlyHint: it only reads."`
 	Destructive *bool `json:"destructive,omitzero" nullable:"false" doc:"MCP's destructiveHint: it may delete or overwrite."`
 	Idempotent  *bool `json:"idempotent,omitzero" nullable:"false" doc:"MCP's idempotentHint: doing it twice is doing it once."`
 	OpenWorld   *bool `json:"openWorld,omitzero" nullable:"false" doc:"MCP's openWorldHint: it reaches beyond the server's own data."`
@@ -100,7 +100,7 @@ type ResolveRequest struct {
 // what was approved. The same ClaimID repeats a claim whose answer was lost.
 type ClaimRequest struct {
 	Params  json.RawMessage `json:"params,omitzero" doc:"What is about to run, if you say so; other values are a fingerprint_mismatch."`
-	Bind    *Bind           `json:"bind,omitzero" doc:"Where it is about to run, likewise."`
+	Bind    *Bind           `json:"bind,omitzero" doc:"The directory, machine and environment in which it is about to run, likewise."`
 	Confine []string        `json:"confine,omitzero" maxItems:"8" doc:"The profiles by which you will run it confined, as you asked. An approval that has confined is handed out to who says so alone."`
 	ClaimID string          `json:"claimId,omitzero" maxLength:"128" doc:"Names this claim, so that a lost answer can be asked for again."`
 

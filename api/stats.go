@@ -15,7 +15,7 @@ type Stats struct {
 	ByStatus    []Count       `json:"byStatus" doc:"Most first, as the next one."`
 	ReasonCodes []Count       `json:"reasonCodes" doc:"At most 200."`
 	ByClass     []Numbers     `json:"byClass" doc:"By risk class, R0 first."`
-	ByAgent     []Numbers     `json:"byAgent" doc:"By agent, at most 200, most calls first; an empty name stands for none."`
+	ByAgent     []Numbers     `json:"byAgent" doc:"By agent, at most 200, most calls first; an empty name counts calls without an agent."`
 	ByTool      []Numbers     `json:"byTool" doc:"By tool, at most 200, most calls first."`
 	Approvers   []PersonVotes `json:"approvers" doc:"Who voted, at most 200, most votes first."`
 }
@@ -38,7 +38,7 @@ type Numbers struct {
 // ms.
 type Spread struct {
 	Count    int   `json:"count"`
-	MedianMs int64 `json:"medianMs" doc:"0 where the count is. Times are up to 1.6 per cent more than they were, and exact below 128 ms."`
+	MedianMs int64 `json:"medianMs" doc:"0 if the count is 0. Times are up to 1.6 per cent more than they were, and exact below 128 ms."`
 	P90Ms    int64 `json:"p90Ms" doc:"Nine of ten took no longer."`
 	P95Ms    int64 `json:"p95Ms" doc:"Nineteen of twenty took no longer."`
 }
@@ -51,7 +51,7 @@ type Count struct {
 
 // PersonVotes is how one person voted.
 type PersonVotes struct {
-	Name      string `json:"name" doc:"The person, or the account of nobody known."`
+	Name      string `json:"name" doc:"The person, or the account if it belongs to no known person."`
 	Approved  int    `json:"approved"`
 	Denied    int    `json:"denied"`
 	Vote      Spread `json:"vote" doc:"From asking to their vote."`

@@ -48,13 +48,13 @@ type Approval struct {
 	Owner     string   `json:"owner" doc:"Name of the API token that asked."`
 	Status    Status   `json:"status" enum:"pending,approved,denied,expired,withdrawn" doc:"Pending, then one of the others for good."`
 	Decision  Decision `json:"decision" nullable:"true" enum:"allow-once,allow-session,allow-always,deny" doc:"Null while pending, and when it expired or was withdrawn."`
-	Reason    string   `json:"reason" doc:"Why it ended so, in words; empty if nobody said."`
-	DecidedBy []string `json:"decidedBy" doc:"Who settled it: person:alice, telegram:111, policy, grant:<id>; token:<name> where its asker withdrew it."`
+	Reason    string   `json:"reason" doc:"Why it ended so, in words; empty if no reason was given."`
+	DecidedBy []string `json:"decidedBy" doc:"Who settled it: person:alice, telegram:111, policy, grant:<id>; token:<name> if its asker withdrew it."`
 
 	ToolName        string `json:"toolName" doc:"exec is a command; every other name is your own."`
 	ParamsSummary   string `json:"paramsSummary" doc:"The call as people see it: redacted and escaped."`
 	ArgsFingerprint string `json:"argsFingerprint" doc:"SHA-256, hex, of the RFC 8785 canonical JSON of {bind?, params, toolName}."`
-	Bind            *Bind  `json:"bind,omitzero" doc:"Where the call is bound to run. Part of the fingerprint."`
+	Bind            *Bind  `json:"bind,omitzero" doc:"The directory, machine and environment to which the call is bound. Part of the fingerprint."`
 
 	AgentID       string     `json:"agentId" doc:"As told by the owner, or as the token is configured."`
 	SessionKey    string     `json:"sessionKey" doc:"As told by the owner."`
@@ -62,7 +62,7 @@ type Approval struct {
 	Requester     *Requester `json:"requester" doc:"The human who asked the agent, as told by the owner."`
 	Justification string     `json:"justification" doc:"The asker's words."`
 	ActionSummary string     `json:"actionSummary" doc:"The asker's words."`
-	From          *From      `json:"from,omitzero" doc:"The asker's words about which agent asks, and from where."`
+	From          *From      `json:"from,omitzero" doc:"The asker's words about which agent asks, and in which branch and worktree."`
 
 	RiskClass   string   `json:"riskClass" enum:"R0,R1,R2,R3,R4" doc:"R0 reads only … R4 has a high impact."`
 	SideEffects []string `json:"sideEffects" enum:"filesystem_read,filesystem_write,process_exec,network_read,external_write,message_send,payment,credential_access,security_change,data_loss,none" doc:"What the call would do, as far as is known."`
@@ -75,18 +75,18 @@ type Approval struct {
 	Approvers Approvers  `json:"approvers"`
 	Offers    []Decision `json:"offers" enum:"allow-once,allow-session,allow-always,deny" doc:"What people may decide, narrowest first."`
 
-	SessionCovers string `json:"sessionCovers,omitempty" doc:"What allow-session would cover, in words, where it is offered."`
-	AlwaysCovers  string `json:"alwaysCovers,omitempty" doc:"What allow-always would cover, in words, where it is offered."`
+	SessionCovers string `json:"sessionCovers,omitempty" doc:"What allow-session would cover, in words, if it is offered."`
+	AlwaysCovers  string `json:"alwaysCovers,omitempty" doc:"What allow-always would cover, in words, if it is offered."`
 
 	Votes      []Vote         `json:"votes" doc:"Those that count; of each approver the last."`
 	Consulted  []Consultation `json:"consulted" doc:"Webhooks and the classifier that were asked about the call, in order."`
 	Deliveries []Delivery     `json:"deliveries" doc:"The cards, one for each place."`
 	AlsoAsked  []string       `json:"alsoAsked,omitempty" doc:"People and chats that escalations have asked since, in order."`
-	Reached    bool           `json:"reached" doc:"False: nobody could be asked, see reason code no-approver-reachable."`
+	Reached    bool           `json:"reached" doc:"False: no approver could be asked, see reason code no-approver-reachable."`
 
 	CreatedAtMs  int64 `json:"createdAtMs"`
-	ExpiresAtMs  int64 `json:"expiresAtMs" doc:"When it ends expired if nobody has decided."`
-	NextStepAtMs int64 `json:"nextStepAtMs,omitzero" doc:"When somebody is reminded or asked next, if nobody decides."`
+	ExpiresAtMs  int64 `json:"expiresAtMs" doc:"When it expires if it is still undecided."`
+	NextStepAtMs int64 `json:"nextStepAtMs,omitzero" doc:"When the next person is reminded or asked, if it is still undecided."`
 	ResolvedAtMs int64 `json:"resolvedAtMs,omitzero"`
 	ClaimUntilMs int64 `json:"claimUntilMs,omitzero" doc:"Until when an approved call may be claimed."`
 	ClaimedAtMs  int64 `json:"claimedAtMs,omitzero" doc:"When the call was handed out."`
@@ -102,7 +102,7 @@ type Approval struct {
 	Retries    []Retried   `json:"retries,omitempty" doc:"Who let it run once more, in order; decidedBy, approvers and votes are the last one's then."`
 	RetryRound *RetryRound `json:"retryRound,omitzero" doc:"The vote on one more run, while it is open."`
 
-	Notes []Note `json:"notes,omitempty" doc:"What people said to the agent with the votes that count; none while it is pending, and once it was taken back."`
+	Notes []Note `json:"notes,omitempty" doc:"What people said to the agent with the votes that count; absent while it is pending and after it was taken back."`
 
 	Receipt string `json:"receipt,omitzero" doc:"In a call back of an approved approval only: a signed receipt."`
 	Card    *Card  `json:"card,omitzero" doc:"What people read of it, for those who may decide."`
@@ -115,14 +115,14 @@ type Card struct {
 	Outcome  string     `json:"outcome" doc:"How it ended, the first line then; empty while it is pending."`
 	Headline string     `json:"headline" doc:"Who asks for what."`
 	Call     []CardFact `json:"call" doc:"The call, but for what headline and place say whole; empty after the end."`
-	Place    string     `json:"place" doc:"Where it runs."`
+	Place    string     `json:"place" doc:"The place in which it runs."`
 	Summary  string     `json:"summary" doc:"After the end: the call on one line."`
 	Risk     string     `json:"risk" doc:"The risk in words, and the reasons that count most."`
 	Claims   []string   `json:"claims" doc:"The asker's own words, unchecked."`
 	Warnings []string   `json:"warnings" doc:"What to look at twice: look-alikes."`
 	Link     string     `json:"link,omitzero" doc:"The desk's page on which a yes must be signed."`
 	Flags    []string   `json:"flags" doc:"What a reader cannot see at once: hidden characters, look-alikes."`
-	Votes    string     `json:"votes" doc:"The votes so far; empty where a single yes is to come."`
+	Votes    string     `json:"votes" doc:"The votes so far; empty if a single yes is to come."`
 	Wider    []string   `json:"wider" doc:"A sentence for each offered scope wider than once: what it covers."`
 	Details  []CardFact `json:"details" doc:"What else is known."`
 }
@@ -131,7 +131,7 @@ type Card struct {
 type CardFact struct {
 	Name  string `json:"name"`
 	Value string `json:"value" doc:"Of a call it may have line feeds."`
-	Own   bool   `json:"own,omitzero" doc:"It is the desk's own word, and nothing that the asker said."`
+	Own   bool   `json:"own,omitzero" doc:"It is the desk's own word, not the asker's."`
 	Block bool   `json:"block,omitzero" doc:"It is what the call is about, and needs no name."`
 }
 
@@ -140,9 +140,9 @@ type Approvers struct {
 	Allowed       []string `json:"allowed" enum:"user_request,rules_based,llm_evaluation"`
 	Disabled      []string `json:"disabled" enum:"user_request,rules_based,llm_evaluation"`
 	Effective     []string `json:"effective" enum:"user_request,rules_based,llm_evaluation" doc:"Allowed without disabled."`
-	MinApprovals  int      `json:"minApprovals" doc:"How many different approvers must say yes; 0: none, policy or a grant stands for them, and only the verifier's people are asked."`
+	MinApprovals  int      `json:"minApprovals" doc:"How many different approvers must say yes; 0: policy or a grant says yes in their place, and only the verifier's people are asked."`
 	RequiresHuman bool     `json:"requiresHuman" doc:"At least one of them must be a person."`
-	StepUp        bool     `json:"stepUp,omitzero" doc:"A person's yes counts only where their passkey signed it."`
+	StepUp        bool     `json:"stepUp,omitzero" doc:"A person's yes counts only if their passkey signed it."`
 	Roles         []Role   `json:"roles,omitzero" doc:"Which roles some of them must have."`
 	Verifier      bool     `json:"verifier,omitzero" doc:"One of the verifier's own people must say yes as well. Their yes counts for this alone."`
 }
@@ -164,11 +164,11 @@ type Vote struct {
 	Confidence  float64  `json:"confidence,omitzero" minimum:"0" maximum:"1"`
 	DecidedAtMs int64    `json:"decidedAtMs"`
 
-	VerifierOnly bool     `json:"verifierOnly,omitzero" doc:"It counts for the verifier's people, and for nothing else."`
+	VerifierOnly bool     `json:"verifierOnly,omitzero" doc:"It counts only as a yes of the verifier's people."`
 	Passkey      string   `json:"passkey,omitzero" doc:"Credential id of the passkey that signed it."`
 	OnDuty       []string `json:"onDuty,omitzero" doc:"The rosters by which they were on duty when they voted."`
 	For          []string `json:"for,omitzero" doc:"People who are away, in whose stead the yes may be taken instead of the voter's own."`
-	With         string   `json:"with,omitzero" doc:"Who said yes before and fills one seat of the quorum together with the voter, as one stands in for the other."`
+	With         string   `json:"with,omitzero" doc:"Who said yes before and fills one seat of the quorum together with the voter, as one is the other's delegate."`
 }
 
 // Voter is the account that a person voted with. On channel "api" the user id
@@ -183,8 +183,8 @@ type Voter struct {
 type Consultation struct {
 	Authority string `json:"authority" enum:"webhook,classifier"`
 	Endpoint  string `json:"endpoint,omitzero" doc:"For operators: host and path of its address, without what could be a secret."`
-	RequestID string `json:"requestId,omitzero" doc:"As a webhook got it; none where it was not asked."`
-	Verdict   string `json:"verdict" enum:"allow,deny,none,R0,R1,R2,R3,R4" doc:"What counted: of a webhook allow or deny, of the classifier its class, or none."`
+	RequestID string `json:"requestId,omitzero" doc:"As a webhook got it; absent if it was not asked."`
+	Verdict   string `json:"verdict" enum:"allow,deny,none,R0,R1,R2,R3,R4" doc:"What counted: of a webhook allow or deny, of the classifier its class, or 'none'."`
 	Cause     string `json:"cause" doc:"Why: allowed, denied, assessed, cached, timeout, HTTP 500, invalid, unreachable, cancelled, open-circuit, busy, too-long."`
 	LatencyMs int64  `json:"latencyMs" doc:"Until the answer, or until it was given up."`
 	AtMs      int64  `json:"atMs"`
@@ -192,7 +192,7 @@ type Consultation struct {
 
 // Delivery is one card at one place.
 type Delivery struct {
-	Target    string `json:"target" doc:"telegram:-1001234567890:42, discord:123456789012345678 or discord:dm:2222; verifier:-1001234567890 where the verifier's own bot asks."`
+	Target    string `json:"target" doc:"telegram:-1001234567890:42, discord:123456789012345678 or discord:dm:2222; verifier:-1001234567890 if the verifier's own bot asks."`
 	State     string `json:"state" enum:"queued,sent,failed,settled,folded,listed" doc:"A settled card shows the outcome. A listed one is a line of a digest, a folded one is about to be."`
 	MessageID string `json:"messageId,omitzero" doc:"As the platform names it."`
 	SentAtMs  int64  `json:"sentAtMs,omitzero" doc:"When it first stood there."`
@@ -222,7 +222,7 @@ type RetryRound struct {
 	By            string    `json:"by" doc:"Who opened it, as in decidedBy."`
 	WithoutResult bool      `json:"withoutResult,omitzero" doc:"No result says that the run before has ended."`
 	OpenedAtMs    int64     `json:"openedAtMs"`
-	ExpiresAtMs   int64     `json:"expiresAtMs" doc:"From then on it is as if there were none."`
+	ExpiresAtMs   int64     `json:"expiresAtMs" doc:"When the round ends without effect."`
 	Approvers     Approvers `json:"approvers"`
 	Votes         []Vote    `json:"votes" doc:"Those that count."`
 	Text          string    `json:"text" doc:"retry asked by alice, 1 of 2 yes (alice)"`
@@ -238,7 +238,7 @@ type Note struct {
 // Confined describes how a call runs confined.
 type Confined struct {
 	Profile  string   `json:"profile" enum:"v1" doc:"What holds it: docs/confine.md."`
-	Writable []string `json:"writable" doc:"Folders that it may change; nothing else."`
+	Writable []string `json:"writable" doc:"The only folders that it may change."`
 	Readonly []string `json:"readonly" doc:"Folders that it may read beside the system's programs, and names of files in writable that are not hidden as secrets."`
 }
 
@@ -253,7 +253,7 @@ type TriedConfined struct {
 type Claim struct {
 	ToolName     string          `json:"toolName"`
 	Params       json.RawMessage `json:"params" doc:"The approved params: a JSON object."`
-	Bind         *Bind           `json:"bind,omitzero" doc:"Where the call is bound to run. Part of the fingerprint."`
+	Bind         *Bind           `json:"bind,omitzero" doc:"The directory, machine and environment to which the call is bound. Part of the fingerprint."`
 	Fingerprint  string          `json:"fingerprint" doc:"The approval's argsFingerprint."`
 	Decision     Decision        `json:"decision" enum:"allow-once,allow-session,allow-always"`
 	ClaimUntilMs int64           `json:"claimUntilMs,omitzero" doc:"Until when it had to be claimed."`
@@ -274,7 +274,7 @@ type Ready struct {
 	Ready    bool               `json:"ready"`
 	Store    string             `json:"store" doc:"ok, or what is wrong."`
 	Policy   string             `json:"policy" doc:"ok, approvals disabled, or what is wrong."`
-	Channels map[string]Channel `json:"channels" doc:"By name: telegram, discord; verifier, where it has a bot of its own."`
+	Channels map[string]Channel `json:"channels" doc:"By name: telegram, discord; verifier, if it has a bot of its own."`
 }
 
 // KeySet is a JSON Web Key Set (RFC 7517): the public keys of a desk's receipts.

@@ -82,5 +82,5 @@ func AskAgainText(a approval.Approval) string {
 		return "No cool-down refuses that call now."
 	}
 	return "The very same call asks again from now on, as " + people.People([]string{a.AskAgainBy}) +
-		" said. Nothing is allowed by that."
+		" said. That allows no call."
 }

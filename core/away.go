@@ -122,7 +122,7 @@ func (g *Gate) leave(ctx context.Context, by string, l Leave, handled *approval.
 	}
 	notes, err := g.unreachable(ctx, said)
 	if err != nil { // it is said all the same
-		g.log.Error("what nobody present can approve cannot be looked up", "person", l.Person, "reason", err)
+		g.log.Error("cannot find out which requests no present approver can allow", "person", l.Person, "reason", err)
 	}
 	return Left{said, notes}, nil
 }
@@ -199,7 +199,7 @@ func (g *Gate) unreachable(ctx context.Context, said people.Absence) (notes []st
 		}
 	}
 	if len(classes) > 0 {
-		notes = append(notes, fmt.Sprintf("Until then nobody who is here can allow %s.", strings.Join(classes, " or ")))
+		notes = append(notes, fmt.Sprintf("No available approver can allow %s until then.", strings.Join(classes, " or ")))
 	}
 	var codes []string
 	err = g.eachPending(ctx, func(a approval.Approval) error {
@@ -213,7 +213,7 @@ func (g *Gate) unreachable(ctx context.Context, said people.Absence) (notes []st
 		if n > 5 {
 			list += fmt.Sprintf(" and %d more", n-5)
 		}
-		notes = append(notes, "Of what is waiting, nobody who is here can allow "+list+".")
+		notes = append(notes, "Of the waiting requests, no available approver can allow "+list+".")
 	}
 	return notes, err
 }

@@ -237,7 +237,7 @@ func TestAdversary_I5_WhatADelegateAllowedIsNotTheLenders(t *testing.T) {
 	})
 	require.NoError(t, err)
 	_, err = d.Claim(t.Context(), agent, granted.ID, core.ClaimInput{})
-	require.ErrorContains(t, err, "stands behind the call")
+	require.ErrorContains(t, err, "is an asker of the call now")
 }
 
 func other(c *approval.Call) { c.Params = json.RawMessage(`{"path":"b"}`) }
@@ -294,8 +294,8 @@ func TestWhatNobodyPresentCanAllowIsSaid(t *testing.T) {
 	waiting := d.submit(t, "two")
 	left := d.away(t, alice, "alice", "")
 	require.Len(t, left.Notes, 2)
-	require.Equal(t, "Until then nobody who is here can allow R4.", left.Notes[0], "until when, the absence says, in its reader's zone")
-	require.Equal(t, "Of what is waiting, nobody who is here can allow "+waiting.Code+".", left.Notes[1])
+	require.Equal(t, "No available approver can allow R4 until then.", left.Notes[0], "until when, the absence says, in its reader's zone")
+	require.Equal(t, "Of the waiting requests, no available approver can allow "+waiting.Code+".", left.Notes[1])
 
 	a := d.submit(t, "ops")
 	require.Equal(t, approval.Pending, a.Status)
@@ -333,7 +333,7 @@ func TestReadLeave(t *testing.T) {
 	}
 	left := core.Left{Absence: people.Absence{Person: "alice", To: "bob", SinceMs: now.UnixMilli(), UntilMs: now.Add(time.Hour).UnixMilli()},
 		Notes: []string{"A note."}}
-	require.Equal(t, "alice is away until Tue 13:00 UTC, and bob stands in. A note.", left.Text(time.UTC))
+	require.Equal(t, "alice is away until Tue 13:00 UTC; the delegate is bob. A note.", left.Text(time.UTC))
 }
 
 // waiting is a store in which a vote waits for its turn as long as an absence lasts.

@@ -23,7 +23,7 @@ func (r *Rules) drill() consulted {
 			MinApprovals: 1, RequiresHuman: true},
 		Offers: []approval.Decision{approval.AllowOnce, approval.Deny},
 		Trace: []approval.Step{{Stage: "policy", Rule: approval.ReasonDrill, Outcome: approval.OutcomeAsk.String(),
-			Text: "A drill goes to people, whatever policy says of calls, and never runs."}},
+			Text: "A drill always goes to people, even if policy would allow or deny it, and never runs."}},
 	}}
 	c.addReason(approval.ReasonDrill, card.DrillText)
 	if r.Verifier == nil {

@@ -98,7 +98,7 @@ func drillCards(a approval.Approval) (missing []string, reached []approval.Targe
 	case cards == 0 && a.Reason != "":
 		missing = []string{"no chat was asked: " + a.Reason}
 	case cards == 0:
-		missing = []string{"no chat was asked: approvals.tools.routing names none"}
+		missing = []string{"no chat was asked: approvals.tools.routing names no target"}
 	}
 	return missing, reached
 }

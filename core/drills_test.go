@@ -40,7 +40,7 @@ func TestEndDrill(t *testing.T) {
 			fallback: []approval.Target{place("-3")}, want: approval.Withdrawn, missing: []string{"telegram:-3: x"},
 			told: []approval.Target{place("-3"), place("-1")}},
 		"no chat is named": {status: approval.Pending, want: approval.Withdrawn,
-			missing: []string{"no chat was asked: approvals.tools.routing names none"}},
+			missing: []string{"no chat was asked: approvals.tools.routing names no target"}},
 		"nobody could decide it": {status: approval.Denied, reason: "There are too few approvers.", want: approval.Denied,
 			missing: []string{"no chat was asked: There are too few approvers."}},
 	} {

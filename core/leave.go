@@ -32,7 +32,7 @@ func (l Left) Text(zone *time.Location) string {
 	at := schedule.Moment(time.UnixMilli(a.UntilMs), time.UnixMilli(a.SinceMs), zone)
 	s := fmt.Sprintf("%s is away until %s", a.Person, at)
 	if a.To != "" {
-		s += ", and " + a.To + " stands in"
+		s += "; the delegate is " + a.To
 	}
 	return strings.Join(append([]string{s + "."}, l.Notes...), " ")
 }

@@ -104,7 +104,7 @@ func (g *Gate) pattern(ctx context.Context, who Caller, r PatternRequest) (appro
 	if j.GrantScope.Program == "" || len(j.GrantScope.Words) == 0 {
 		return approval.Grant{}, approval.Invalid(approval.FieldError{Field: "pattern", Problem: "cannot be granted: give the program by name, " +
 			"then its subcommand, as plain words before any * or option; a wrapper or an interpreter is never what is trusted, " +
-			"and nothing is where every command is to be asked for"})
+			"and no pattern can be granted if exec asks for every command"})
 	}
 	now := nowMs()
 	out := approval.Grant{

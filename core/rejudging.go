@@ -49,7 +49,7 @@ func (g *Gate) rejudge(ctx context.Context, a approval.Approval, call approval.C
 			// They joined while the verifier's people were asked.
 			g := found.Grants[0]
 			if people.GivenByAsker(underRules(a, rules), g.By, g.Behind, rules.People) {
-				return "whoever gave the grant that allowed it stands behind the call"
+				return "the person who gave the grant that allowed it is an asker of the call now"
 			}
 		}
 	}
@@ -61,13 +61,13 @@ func (g *Gate) rejudge(ctx context.Context, a approval.Approval, call approval.C
 	case !denied && a.Confined != nil && !a.Confined.Within(j):
 		return "it may change or read other folders now than when it was allowed; ask again"
 	case !denied && j.Rule.StepUp && !a.Rule.StepUp && slices.ContainsFunc(a.Votes, approval.ByPeople):
-		return "a passkey must sign the yes now, and none did; ask again"
+		return "the rules require a yes signed with a passkey now, and its yes is unsigned; ask again"
 	case !denied && j.Rule.AsksVerifier() && !a.Rule.AsksVerifier() && !a.Rule.PassesUnreached(j.Rule):
 		return "the verifier's people must say yes to it now, and were not asked; ask again"
 	case denied || a.PolicyHash == rules.Policy.Hash() || approversVoted(a):
 		return why
 	case !settledToday(a, call, j, found, rules, nowMs()):
-		return "people must be asked for it now, and nobody was; ask again"
+		return "the rules require a person's decision now, and no person was asked; ask again"
 	}
 	return why
 }

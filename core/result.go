@@ -28,7 +28,7 @@ func report(a approval.Approval, id, claimID string, r approval.Result, now int6
 	case !newest && earlier < 0 && claimID != "":
 		return Change{}, approval.Refuse(approval.CodeNotFound, "No run of %s was claimed under that claimId.", a.Code)
 	case !newest && earlier < 0:
-		return Change{}, approval.NotClaimable(approval.WhyPending, "Nothing was claimed yet, so there is no result to report.")
+		return Change{}, approval.NotClaimable(approval.WhyPending, "The call was not claimed yet, so it has no result to report.")
 	case run.Result != nil && same(*run.Result, r):
 		if claimID == "" || !run.Result.Unnamed {
 			return Change{Approval: a, Unchanged: true}, nil

@@ -36,7 +36,7 @@ func notAgain(a approval.Approval, b Ballot, round *approval.RetryRound, t today
 	case a.RanWell():
 		return approval.Refuse(approval.CodeRetryDataGone, "It was reported as succeeded, so it does not run again; the agent must ask again.")
 	case a.ClaimedAtMs == 0 && now < a.ClaimUntilMs:
-		return approval.NotClaimable(approval.WhyPending, "It was not claimed yet, and still can be; there is nothing to retry.")
+		return approval.NotClaimable(approval.WhyPending, "It was not claimed yet and still can be, so it needs no retry.")
 	case a.ClaimedAtMs == 0 && wasSigned(a):
 		return approval.NotClaimable(approval.WhyLate, "A signed yes that was not claimed in time is not opened again; the agent must ask again.")
 	case b.After != nil && *b.After != len(a.RetriedBy):

@@ -96,7 +96,7 @@ func (p Pages) BeginYes(ctx context.Context, u WebUser, code string, shown Shown
 		return YesToSign{}, approval.Refuse(approval.CodeUnseenPayload, "The call itself cannot be shown, so it can only be denied.")
 	case shown.Fingerprint != a.Fingerprint || shown.PolicyHash != rules.Policy.Hash():
 		return YesToSign{}, approval.Refuse(approval.CodeUnseenPayload,
-			"What stands there is another call, or the rules have changed: load the page again.")
+			"The page shows another call, or the rules have changed: load the page again.")
 	}
 	nonce, passkeys, err := p.gate.signers.KeepCeremony(ctx, Ceremony{Session: u.Session, Person: u.Person, Approval: a.Key,
 		Run: len(a.RetriedBy)})

@@ -64,7 +64,7 @@ func yesToSign(a approval.Approval, d approval.Decision, person, nonce string) a
 // its place unseen.
 func signedNote() *approval.Error {
 	return approval.Refuse(approval.CodeInvalidRequest, "A yes that a passkey signs takes no note, since the signature does not "+
-		"cover it; nothing was counted. Sign without one.")
+		"cover it; your yes was not counted. Sign without a note.")
 }
 
 // signedEvent says in the log which passkey signed a yes.

@@ -10,7 +10,7 @@ import (
 
 // ErrDisbelieved is a record that something else than the desk wrote: it does not count.
 var ErrDisbelieved = approval.Refuse(approval.CodeNotFound, "The desk's record of that was changed by something else than the desk, so it "+
-	"counts for nothing; an operator looks with: approvalbot audit verify.")
+	"does not count; an operator looks with: approvalbot audit verify.")
 
 // Stores keep everything: what one process has committed, every other one sees. They are one
 // store, by what is kept.

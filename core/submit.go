@@ -237,7 +237,7 @@ func (s *submission) answered(f Existing, now int64) ([]Change, error) {
 	case s.call.MustAsk && !asksAPerson(*old):
 		return nil, conflict("That id names a call that needs no approver's own yes; choose another id, so that a person is asked.")
 	case old.Status == approval.Approved && people.GivenByAsker(s.draft, old.DecidedBy, people.LentTo(old.Votes), s.rules.People):
-		return nil, conflict("That id names a call that whoever asks for it now has allowed; choose another id.")
+		return nil, conflict("That id names a call that was allowed by a person who asks for it now; choose another id.")
 	}
 	if err := crowded(*old, s.draft.Askers); err != nil {
 		return nil, err

@@ -107,7 +107,7 @@ func count(a approval.Approval, b Ballot, d *people.Directory, now int64) Change
 // noteLate refuses a note with a yes that only repeats the one before it.
 func noteLate() *approval.Error {
 	return approval.Refuse(approval.CodeDecisionNotOffered, "Your yes counts already for the verifier too, so this one and its note were not taken; "+
-		"give the note where you said yes.")
+		"give the note with that earlier yes.")
 }
 
 // voteOf is the vote that an admitted ballot gives, or why its signature does not count.
@@ -204,5 +204,5 @@ func knows(a approval.Approval, card approval.Delivery) bool {
 
 func unseenOnWeb(a approval.Approval) *approval.Error {
 	return approval.Refuse(approval.CodeUnseenPayload, "Not everything that %s would run has been shown to you here; "+
-		"open it, and download the call where it is too long for the page.", a.Code)
+		"open it, and download the call if it is too long for the page.", a.Code)
 }

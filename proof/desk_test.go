@@ -209,7 +209,7 @@ func TestRecordOfAbsences(t *testing.T) {
 		return proof.RecordOf(approval.Entry{Event: approval.Event{Type: of, Data: json.RawMessage(data)}})
 	}
 	away := record(approval.EventAway, `{"person":"alice","to":"bob","sinceMs":1,"untilMs":60000,"by":"person:alice"}`)
-	require.Equal(t, "alice until 1970-01-01T00:01:00Z, for whom bob stands in", away.Reason)
+	require.Equal(t, "alice until 1970-01-01T00:01:00Z; the delegate is bob", away.Reason)
 	require.Equal(t, []string{"person:alice"}, away.Resolver)
 	back := record(approval.EventBack, `{"person":"alice","untilMs":60000,"by":"person:alice","endedBy":"token:ops"}`)
 	require.Equal(t, "alice until 1970-01-01T00:01:00Z", back.Reason)

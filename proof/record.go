@@ -173,7 +173,7 @@ func RecordOf(e approval.Entry) Record {
 	if e.Type == approval.EventAway || e.Type == approval.EventBack {
 		r.Reason = f.Person + " until " + moment(f.UntilMs)
 		if f.To != "" {
-			r.Reason += ", for whom " + f.To + " stands in"
+			r.Reason += "; the delegate is " + f.To
 		}
 		f.By = cmp.Or(f.EndedBy, f.By)
 	}

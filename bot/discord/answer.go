@@ -16,7 +16,7 @@ import (
 // Sentences that are the adapter's own.
 const (
 	menuText    = "Only you see these buttons."
-	nothingText = "There is nothing to show."
+	nothingText = "The desk has no more to show of it."
 )
 
 const (

@@ -55,7 +55,7 @@ func commands() []command {
 		{Name: "away", Description: "Say that you are away", Options: []commandOption{
 			{Type: textOption, Name: "until", Description: "2h, 3d, 18:00, tomorrow 09:00, Fri 16:00 or 2026-12-24 09:00",
 				Required: true, MaxLength: 32},
-			{Type: textOption, Name: "to", Description: "Who stands in for you, by their name in the desk's configuration",
+			{Type: textOption, Name: "to", Description: "Your delegate: an approver, by their name in the desk's configuration",
 				MaxLength: 64}}},
 		{Name: "back", Description: "Say that you are back before that is over"},
 		{Name: "web", Description: "Send you a link to the desk's pages"},

@@ -134,7 +134,7 @@ func (p *probe) place(ctx context.Context, t approval.Target) core.Diagnostic {
 		}
 	}
 	if c.Guild == "" {
-		return core.Fail(what, "this is a direct message channel, whose id means nothing to others",
+		return core.Fail(what, "this is a direct message channel, whose id only the bot can use",
 			"name the person instead: discord:dm:<user id>")
 	}
 	g, err := p.guild(ctx, c.Guild)
@@ -165,7 +165,7 @@ func (p *probe) judge(what string, c probedChannel, g *guild, may bits) core.Dia
 	case c.Thread != nil && c.Thread.Locked:
 		return fault("this thread is locked", "unlock it or name another target")
 	case c.Thread != nil && c.Thread.Archived:
-		return core.Warn(what, name+": this thread is archived; a card opens it again, but none there can be edited until then", "reopen it")
+		return core.Warn(what, name+": this thread is archived; a new card reopens it, but until then the bot cannot edit its cards there", "reopen it")
 	case g.self.Muted != nil && g.self.Muted.After(time.Now()):
 		return fault("the bot is timed out in this server", "end the timeout")
 	case may&viewChannel == 0:

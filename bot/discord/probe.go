@@ -136,7 +136,7 @@ func (p *probe) user(ctx context.Context, id string) core.Diagnostic {
 		return core.Warn(what, text, mend)
 	}
 	if why := u.notHuman(); why != "" {
-		return core.Warn(what, "is "+why+" ("+p.rest.Clean(u.Username)+"), and those approve nothing", "take it out of the configuration")
+		return core.Warn(what, "is "+why+" ("+p.rest.Clean(u.Username)+"), which cannot approve", "take it out of the configuration")
 	}
 	return core.OK(what, "is "+p.rest.Clean(cmp.Or(u.Name, u.Username))+
 		", a person; whether they take direct messages shows only when one is sent")
@@ -150,7 +150,7 @@ func (p *probe) role(id string) core.Diagnostic {
 			return core.OK(what, fmt.Sprintf("is %q in %q", p.rest.Clean(g.Roles[i].Name), p.rest.Clean(g.Name)))
 		}
 	}
-	return core.Warn(what, "is in none of the servers where cards go, so nobody decides by it", "correct allowedRoleIds")
+	return core.Warn(what, "is a role of no server that gets cards, so it makes no member an approver", "correct allowedRoleIds")
 }
 
 // say words an error with its cause and the remedy.

@@ -87,7 +87,7 @@ func (p *probe) self(ctx context.Context) (found []core.Diagnostic, ok bool) {
 	found = append(found, core.OK(p.cfg.Channel, "the token is good, the bot is @"+me.Username))
 	found = append(found, core.ClockDiagnostic("Telegram", date, asked, time.Now())...)
 	if !me.ReadsAll {
-		found = append(found, core.OK(p.cfg.Channel, "privacy mode is on: buttons, /commands and replies to a card work in groups, a plain \"approve CODE\" only where the bot is an administrator"))
+		found = append(found, core.OK(p.cfg.Channel, "privacy mode is on: buttons, /commands and replies to a card work in groups, a plain \"approve CODE\" only if the bot is an administrator"))
 	}
 	return found, true
 }
@@ -130,7 +130,7 @@ func (p *probe) updates(ctx context.Context) []core.Diagnostic {
 func (p *probe) user(ctx context.Context, id string, places []approval.Target) core.Diagnostic {
 	what := "telegram user " + id
 	if _, ours := senders()[id]; ours {
-		return core.Warn(what, "is "+senders()[id]+", not a person: nobody approves as it", "take it out of the configuration")
+		return core.Warn(what, "is "+senders()[id]+", not a person: it cannot approve", "take it out of the configuration")
 	}
 	for _, t := range groups(places) {
 		m, err := p.member(ctx, t.To, id)
@@ -140,7 +140,7 @@ func (p *probe) user(ctx context.Context, id string, places []approval.Target) c
 		name := p.wire.clean(m.User.Name)
 		switch {
 		case m.User.IsBot:
-			return core.Warn(what, "is a bot ("+name+"), and bots approve nothing", "take it out of the configuration")
+			return core.Warn(what, "is a bot ("+name+"), and bots cannot approve", "take it out of the configuration")
 		case m.in():
 			return core.OK(what, name+" is in "+t.String())
 		}
@@ -153,7 +153,7 @@ func (p *probe) user(ctx context.Context, id string, places []approval.Target) c
 	var refused *apiError
 	switch {
 	case errors.As(err, &refused) && refused.Code == http.StatusBadRequest:
-		return core.Warn(what, "is in none of the chats, and Telegram tells nothing of people who never wrote to the bot",
+		return core.Warn(what, "is in no target chat, and Telegram does not show people who never wrote to the bot",
 			"add the person to a target chat, or have them open the bot and press Start")
 	case err != nil:
 		text, mend := p.say(err)
@@ -164,7 +164,7 @@ func (p *probe) user(ctx context.Context, id string, places []approval.Target) c
 	if slices.ContainsFunc(places, func(t approval.Target) bool { return t.To == id }) {
 		return core.OK(what, p.wire.clean(c.Name)+" is asked in their own chat with the bot")
 	}
-	return core.Warn(what, p.wire.clean(c.Name)+" has written to the bot, but is in none of the target chats",
+	return core.Warn(what, p.wire.clean(c.Name)+" has written to the bot, but is in no target chat",
 		"add the person to one, or make their private chat a target")
 }
 

@@ -127,7 +127,7 @@ func (w *wire) check(resp *http.Response, body []byte, result any) error {
 	case answer.OK && resp.StatusCode < 300 && errors.As(err, new(*jsonv2.SemanticError)):
 		return &errUnreachable{"the result has another form than documented"}
 	case resp.StatusCode < 300 && (err != nil || answer.Code == 0), len(body) > maxBody:
-		return &errUnreachable{"the answer is cut off or is none of the Bot API"}
+		return &errUnreachable{"the answer is cut off, or is not of the Bot API's form"}
 	}
 	e := &apiError{Code: resp.StatusCode, Description: w.clean(answer.Description),
 		MigrateTo: answer.Parameters.MigrateTo}

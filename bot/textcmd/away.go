@@ -17,7 +17,7 @@ func (h *Handler) away(ctx context.Context, m Message, words string) (Reply, boo
 	zone := h.zone(m)
 	until, to, err := core.ReadLeave(words, time.Now(), zone)
 	if err != nil {
-		return Reply{Text: display.UpperFirst(err.Error()) + "; and to NAME, if somebody stands in for you.", Alert: true}, false, nil
+		return Reply{Text: display.UpperFirst(err.Error()) + "; and to NAME, if you have a delegate.", Alert: true}, false, nil
 	}
 	left, err := h.gate.VoterAway(ctx, m.Voter, to, until.UnixMilli(), m.Update)
 	if err != nil {
@@ -35,7 +35,7 @@ func (h *Handler) back(ctx context.Context, m Message) (Reply, bool, error) {
 	case !was:
 		return Reply{Text: "You were not away."}, true, nil
 	}
-	return Reply{Text: "Welcome back: nobody stands in for you any more."}, true, nil
+	return Reply{Text: "Welcome back. Your absence is over, and any delegate of yours no longer says yes in your stead."}, true, nil
 }
 
 // absenceRefused answers an absence that the Gate has refused and logged.

@@ -83,13 +83,13 @@ func (h *Handler) open(ctx context.Context, m Message, code string) (Reply, bool
 	directory := h.gate.Rules().People
 	switch {
 	case err != nil || !slices.ContainsFunc(a.Deliveries, forHere):
-		return h.noButton(ctx, m, "a card in a chat that got none")
+		return h.noButton(ctx, m, "a card in a chat to which it was not sent")
 	case a.Final() && people.Concerns(a, m.Voter, directory):
 		return Reply{Text: "Already decided: " + card.Ending(a), Alert: true}, false, nil
 	case !people.MayBeDecidedBy(a, m.Voter, directory):
 		return h.refuse(ctx, m, "a card opened by a stranger", notAuthorized)
 	case h.cardStands(a, m.Chat):
-		return Reply{Text: "The card of " + a.Code + " stands in this chat."}, false, nil
+		return Reply{Text: "The card of " + a.Code + " is in this chat already."}, false, nil
 	}
 	_, err = h.gate.Show(ctx, a.Key, m.Chat, m.Update)
 	return Reply{Text: "Here is " + a.Code + "."}, true, err
@@ -101,7 +101,7 @@ func (h *Handler) open(ctx context.Context, m Message, code string) (Reply, bool
 func (h *Handler) denyAll(ctx context.Context, m Message, cmd Command, digest approval.Delivery) (Reply, bool, error) {
 	list, err := h.gate.Listed(ctx, digest, m.Chat, cmd.Code, cmd.Version)
 	if approval.CodeOf(err) == approval.CodeNotFound {
-		return h.noButton(ctx, m, "a list that is none of this chat's")
+		return h.noButton(ctx, m, "a list of another chat")
 	}
 	if err != nil {
 		return Reply{}, false, err

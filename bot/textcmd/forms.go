@@ -39,7 +39,7 @@ func (h *Handler) reason(ctx context.Context, m Message, code string) (Reply, bo
 	case m.NotHuman != "":
 		return h.refuse(ctx, m, "a reason by "+m.NotHuman, notAuthorized)
 	case !ValidCode(code):
-		return h.refuse(ctx, m, "a form that is none of the desk's", "This form is not known here.")
+		return h.refuse(ctx, m, "a form that the desk did not make", "This form is not known here.")
 	}
 	a, err := h.cardsApproval(ctx, card, known, code)
 	if approval.CodeOf(err) == approval.CodeNotFound {

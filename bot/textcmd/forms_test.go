@@ -208,7 +208,7 @@ func TestADecisionBelowNoCardIsAnswered(t *testing.T) {
 		return r
 	}
 	for _, text := range []string{"approve", "approve looks fine", "deny not today"} {
-		require.Contains(t, answer("1", text).Text, "Nothing was counted", text)
+		require.Contains(t, answer("1", text).Text, "Your answer was not counted", text)
 	}
 	require.True(t, answer("1", "thanks").Ignore)
 	require.True(t, answer("9", "approve").Ignore)

@@ -195,7 +195,7 @@ func (h *Handler) tapped(ctx context.Context, m Message, card approval.Delivery,
 	case m.NotHuman != "":
 		return h.refuse(ctx, m, "a tap by "+m.NotHuman, notAuthorized)
 	case !ok || cmd.Code == "" || !ours:
-		return h.noButton(ctx, m, "a button that is none of the desk's")
+		return h.noButton(ctx, m, "a button that the desk did not make")
 	case ofDigest || known && card.Kind == approval.DigestDelivery:
 		return h.onDigest(ctx, m, cmd, card, known)
 	case known && card.Kind == approval.CardDelivery && cmd.Decision != "":
@@ -211,7 +211,7 @@ func (h *Handler) tapped(ctx context.Context, m Message, card approval.Delivery,
 	if !known && !slices.ContainsFunc(a.Deliveries, func(o approval.Delivery) bool {
 		return o.Kind == approval.CardDelivery && o.Target.Chat() == m.Chat.Normal().Chat()
 	}) {
-		return h.noButton(ctx, m, "a card in a chat that got none")
+		return h.noButton(ctx, m, "a card in a chat to which it was not sent")
 	}
 	unknown := ""
 	if !known {

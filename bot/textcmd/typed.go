@@ -55,7 +55,7 @@ func (h *Handler) typed(ctx context.Context, m Message, card approval.Delivery, 
 			return Reply{}, false, err
 		}
 		if a.Code == cmd.Code && a.Round != nil && !a.TellsOfRound(card) {
-			return Reply{Text: "That message is of an earlier retry of " + a.Code + ", so nothing was counted. " +
+			return Reply{Text: "That message is of an earlier retry of " + a.Code + ", so your answer was not counted. " +
 				"Answer the newest one, or send: retry " + a.Code}, false, nil
 		}
 	}
@@ -67,7 +67,7 @@ func (h *Handler) typed(ctx context.Context, m Message, card approval.Delivery, 
 	case failed != nil:
 		return Reply{}, false, failed
 	case !ok && h.missesItsCard(m, c):
-		return Reply{Text: "Nothing was counted: that message is no card. Name the code, or reply to the card itself."},
+		return Reply{Text: "Your answer was not counted: the message that you replied to is no card. Name the code, or reply to the card itself."},
 			false, nil
 	case !ok:
 		return Reply{Ignore: true}, false, nil
@@ -94,7 +94,7 @@ func (h *Handler) typed(ctx context.Context, m Message, card approval.Delivery, 
 }
 
 func anothersCard(card, named string) Reply {
-	return Reply{Text: fmt.Sprintf("This is the card of %s, and you named %s, so nothing was counted. "+
+	return Reply{Text: fmt.Sprintf("This is the card of %s, and you named %s, so your answer was not counted.  "+
 		"Write /approve or /deny with the code that you mean.", card, named)}
 }
 
@@ -121,7 +121,7 @@ func (h *Handler) talk(m Message, c Context, a approval.Approval, cmd Command, d
 		if round {
 			word = "retry"
 		}
-		return Reply{Text: "Nothing was counted. Reply " + word + ", or " + word + ": WORDS FOR THE AGENT, or no: WHY."}, true
+		return Reply{Text: "Your answer was not counted. Reply " + word + ", or " + word + ": WORDS FOR THE AGENT, or no: WHY."}, true
 	}
 	return Reply{Ignore: true}, true
 }
@@ -167,7 +167,7 @@ func (h *Handler) mayCommand(m Message) bool { return m.Direct || h.places(m.Cha
 func (h *Handler) command(ctx context.Context, m Message, cmd Command) (Reply, bool, error) {
 	switch cmd.Verb {
 	case Unclear:
-		return Reply{Text: "That says two things at once, so nothing was counted. " +
+		return Reply{Text: "Your message says two things at once, so neither was counted.  " +
 			"Send one command: /approve CODE or /deny CODE."}, false, nil
 	case Pending:
 		r, err := h.pending(ctx)
@@ -233,7 +233,7 @@ func (h *Handler) pending(ctx context.Context) (Reply, error) {
 		return Reply{}, err
 	}
 	if len(all)+len(rounds) == 0 {
-		return Reply{Long: "Nothing waits for a decision."}, nil
+		return Reply{Long: "No request is waiting for a decision."}, nil
 	}
 	slices.SortStableFunc(all, func(a, b approval.Approval) int {
 		return cmp.Or(cmp.Compare(b.Assessment.RiskClass, a.Assessment.RiskClass),

@@ -27,7 +27,7 @@ func TestAskAgain(t *testing.T) {
 		r.discordReady()
 		require.Contains(t, c.tap("mallory", card.id, againButton), "You are not authorized")
 		require.EqualValues(t, "denied", r.tryExec(line).Status)
-		require.Equal(t, "The very same call asks again from now on, as bob said. Nothing is allowed by that.",
+		require.Equal(t, "The very same call asks again from now on, as bob said. That allows no call.",
 			c.tap("bob", card.id, againButton))
 		require.Empty(t, c.settled(card.id, "may be asked again, says bob").labels)
 		require.Contains(t, c.press("alice", card.id, "/again "+a.Code), "as bob said", "a tap that was on its way")

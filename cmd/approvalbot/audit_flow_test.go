@@ -226,7 +226,7 @@ func TestAudit_TamperingIsFoundAndNamed(t *testing.T) {
 		"reordered": {`UPDATE events SET seq = 99 WHERE seq = 2; UPDATE events SET seq = 2 WHERE seq = 3; UPDATE events SET seq = 3 WHERE seq = 99`, "log record 2", ""},
 		"the front": {`DELETE FROM events WHERE seq < 3; INSERT INTO meta VALUES ('log-start', '3 ' || (SELECT substr(hash, 1, 64) FROM events WHERE seq = 3))`, "log record 3", ""},
 		"behind the head": {`INSERT INTO events SELECT 99, at_ms, type, key, owner, data, hash FROM events WHERE seq = 2`,
-			"log record 99 stands behind the log's head", ""},
+			"log record 99 comes after the log's head", ""},
 		"the tail, badly": {`DELETE FROM events WHERE seq > 4`, "log record 5 is missing", ""},
 		"the tail, well": {`DELETE FROM events WHERE seq > 3; UPDATE log_head SET seq = 3, hash = (SELECT hash FROM events WHERE seq = 3)`,
 			"the row says that it was handed out, and the log does not", "log record 4 is missing: the log ends before it, and the expected checkpoint is of"},

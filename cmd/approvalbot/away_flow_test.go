@@ -83,7 +83,7 @@ func TestFlow_AwayByCommandLine(t *testing.T) {
 	waiting := r.deploy(1)
 	said := r.cli(aliceSecret, nil, "away", "2h")
 	require.Zero(t, said.code, said.errors)
-	require.Regexp(t, `^alice is away until .*\. Of what is waiting, nobody who is here can allow `+waiting.Code+`\.\n$`, said.out)
+	require.Regexp(t, `^alice is away until .*\. Of the waiting requests, no available approver can allow `+waiting.Code+`\.\n$`, said.out)
 	require.Regexp(t, `^alice until .*; stands in: nobody\n$`, r.cli(operatorSecret, nil, "away").out)
 	asked := r.deploy(2)
 	require.Contains(t, asked.ReasonCodes, "approvers-away")

@@ -306,7 +306,7 @@ func TestOpen(t *testing.T) {
 			card = newest
 			return strings.Contains(card.Text, folded[1].Code) && !isDigest(card)
 		})
-		require.Equal(t, "The card of "+folded[1].Code+" stands in this chat.", w.answer(w.bob.TapData(w.group, digest.ID, open)))
+		require.Equal(t, "The card of "+folded[1].Code+" is in this chat already.", w.answer(w.bob.TapData(w.group, digest.ID, open)))
 		require.Contains(t, w.answer(w.alice.Tap(w.group, card.ID, "Allow once")), "Allowed. It may run once")
 		require.Equal(t, approval.Approved, w.get(folded[1]).Status)
 		require.Contains(t, w.answer(w.bob.TapData(w.group, digest.ID, open)), "Already decided: allowed once by alice")

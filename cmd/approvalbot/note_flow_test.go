@@ -25,7 +25,7 @@ func TestFlow_ANoteInAReply(t *testing.T) {
 	say(r.mallory, "yes: run it")
 	for _, talk := range []string{"yes please", "what is this?", "approve session", "ok?", "yes: no", "approve looks fine", "👍"} {
 		answer := r.reply(r.group, say(r.alice, talk)).Text
-		require.True(t, strings.HasPrefix(answer, "Nothing was counted. Reply yes, or yes: WORDS FOR THE AGENT, or no: WHY.") ||
+		require.True(t, strings.HasPrefix(answer, "Your answer was not counted. Reply yes, or yes: WORDS FOR THE AGENT, or no: WHY.") ||
 			talk == "yes: no" && strings.HasPrefix(answer, "That says two things at once"), "%s: %s", talk, answer)
 	}
 	require.Equal(t, api.Pending, r.get(a).Status)

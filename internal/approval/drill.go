@@ -9,7 +9,7 @@ const DrillTool = "approvalbot.drill"
 // run one.
 const (
 	ReasonDrill = "drill"
-	WasDrill    = "This was a drill: nothing of it may run."
+	WasDrill    = "This was a drill: it must not run."
 )
 
 // Drill reports whether the call is a drill. A call in a dialect that shows people only a

@@ -122,7 +122,7 @@ func (r *RiskClass) UnmarshalText(b []byte) error {
 		*r = RiskClass(b[1] - '0')
 		return nil
 	}
-	return fmt.Errorf("risk class %q is none of R0, R1, R2, R3, R4", b)
+	return fmt.Errorf("risk class %q is not one of R0, R1, R2, R3, R4", b)
 }
 
 // Outcome is what policy says of a call. Further right is stricter:

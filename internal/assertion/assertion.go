@@ -157,7 +157,7 @@ func authenticatorSaid(data []byte, site Site, before uint32) (Seen, error) {
 	case site.ID == "" || !bytes.Equal(data[:32], hash[:]):
 		return Seen{}, errors.New("it was signed for another site")
 	case flags&userPresent == 0 || flags&userVerified == 0:
-		return Seen{}, errors.New("nobody was there, or the device did not check who it was")
+		return Seen{}, errors.New("the device did not report that a person was present and who it was")
 	case flags&attested != 0 || (len(data) > dataLen) != longer:
 		return Seen{}, errors.New("the authenticator data is not that of a signature")
 	case flags&backedUp != 0 && flags&backupMayBe == 0:

@@ -85,11 +85,11 @@ func TestVerify_Refuses(t *testing.T) {
 		"nobody there": {func(p *softkey.Passkey) assertion.Response {
 			p.Flags = softkey.Verified
 			return p.Sign(t, desk(t), []byte("challenge"))
-		}, "nobody was there"},
+		}, "that a person was present"},
 		"nobody verified": {func(p *softkey.Passkey) assertion.Response {
 			p.Flags = softkey.Present
 			return p.Sign(t, desk(t), []byte("challenge"))
-		}, "did not check who"},
+		}, "and who it was"},
 		"a copy of the key": {func(p *softkey.Passkey) assertion.Response {
 			p.Count -= 2
 			return p.Sign(t, desk(t), []byte("challenge"))
@@ -135,7 +135,7 @@ func TestMarshalKey_Refuses(t *testing.T) {
 	short, err := rsa.GenerateKey(rand.Reader, 1024)
 	require.NoError(t, err)
 	_, err = assertion.MarshalKey(assertion.RS256, &short.PublicKey)
-	require.ErrorContains(t, err, "none that counts")
+	require.ErrorContains(t, err, "of no accepted kind")
 	long, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
 	require.NoError(t, err)
 	for _, algorithm := range []int{assertion.ES256, assertion.RS256, -35} {

@@ -30,7 +30,7 @@ func SiteOf(publicURL string) (Site, error) {
 	case notIP == nil:
 		return Site{}, errors.New("must have a DNS name as its host, or localhost: browsers keep passkeys for no IP address")
 	case u.Scheme != "https" && !(local && u.Scheme == "http"):
-		return Site{}, errors.New("must begin with https: browsers keep passkeys for nothing else but localhost")
+		return Site{}, errors.New("must begin with https: browsers keep passkeys for https only, except on localhost")
 	case !local && !strings.Contains(host, "."):
 		return Site{}, errors.New("must have a whole DNS name as its host, or localhost: browsers keep passkeys for no other")
 	}

@@ -167,7 +167,7 @@ func behindHead(ctx context.Context, s Log, head int64) error {
 			return err
 		}
 		return &approval.BadRecord{Seq: e.Seq,
-			Problem: fmt.Sprintf("stands behind the log's head, which is record %d: it was put in", now)}
+			Problem: fmt.Sprintf("comes after the log's head, which is record %d: it was put in", now)}
 	}
 	return nil
 }

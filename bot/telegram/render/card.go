@@ -64,7 +64,7 @@ func cutWords(w card.Words) bool { return utf8.RuneCountInString(w.String()) > m
 
 // Sentences that tell the reader of a menu the place at which the wider scopes are explained.
 const (
-	GrantsOnCard = "What these choices grant stands at the end of the card."
+	GrantsOnCard = "What these choices grant is at the end of the card."
 	GrantsBelow  = "What these choices grant does not fit on the card: it follows as a reply."
 )
 

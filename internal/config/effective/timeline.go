@@ -73,7 +73,7 @@ func present(people []string, dir *people.Directory) []string {
 func awayText(a people.Absence, now time.Time, zone *time.Location) string {
 	text := " until " + schedule.Moment(time.UnixMilli(a.UntilMs), now, zone)
 	if a.To != "" {
-		text += ", " + a.To + " stands in"
+		text += ", delegate " + a.To
 	}
 	return text
 }

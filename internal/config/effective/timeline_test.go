@@ -49,7 +49,7 @@ func TestTimelines(t *testing.T) {
 	}
 	got, err = Timelines(cfg, Duty(cfg), tuesday, away("bob", "alice"))
 	require.NoError(t, err)
-	require.Equal(t, Timeline{"away", "bob until Tue 18:00 CET, alice stands in"}, got[0])
+	require.Equal(t, Timeline{"away", "bob until Tue 18:00 CET, delegate alice"}, got[0])
 	require.Equal(t, Timeline{"R3 now", "telegram:-5 at once → alice at +5 min (nobody of those it is to is left, so everybody is asked) → " +
 		"nobody at +10 min (nobody is left to ask) → reminder to alice at +12 min → expires at +15 min"}, got[3])
 	require.Equal(t, Timeline{"R3 on a Sunday at 03:10", night}, got[4], "bob is back by then")

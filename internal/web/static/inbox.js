@@ -214,7 +214,7 @@
     if (!part?.hasAttribute("data-settling")) return;
     e.preventDefault();
     e.stopImmediatePropagation();
-    notify("What stands there has just changed: look again.");
+    notify("That row has just changed: look again.");
   }, true);
 
   // What asks a second time has just come to stand there too.

@@ -73,7 +73,7 @@ export function attempt(button, status, work) {
       await work();
     } catch (e) {
       status.textContent =
-        e.name === "NotAllowedError" ? "Nothing was signed: it was cancelled, or took too long."
+        e.name === "NotAllowedError" ? "You did not sign: it was cancelled, or took too long."
         : e.name === "InvalidStateError" ? "That device has a passkey of yours for this desk already."
         : e.message;
       button.disabled = false;
