@@ -191,7 +191,7 @@ func TestConfinedAfterAYes(t *testing.T) {
 	require.Equal(t, approval.Pending, a.Status)
 	shown, err := d.Card(t.Context(), a)
 	require.NoError(t, err)
-	require.Contains(t, shown.Warnings, "After a yes it runs confined: without a network, and where it can change its workspace alone.")
+	require.Contains(t, shown.Warnings, "After a yes it runs confined: it has no network and can change only its workspace.")
 	_, err = d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "", "")
 	require.NoError(t, err)
 	_, err = d.Claim(t.Context(), confiner, a.ID, core.ClaimInput{})

@@ -271,7 +271,7 @@ func TestTheListFollowsWhatWaits(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		last := digests(d.post(t, nil))[0]
 		require.Empty(t, last.Entries)
-		require.Equal(t, "Nothing of this list waits any more.", last.Title)
+		require.Equal(t, "No request of this list is waiting any more.", last.Title)
 
 		old, err := d.Chats().Listed(t.Context(), approval.Delivery{}, ops, first.Code, first.Version)
 		require.NoError(t, err)

@@ -504,7 +504,7 @@ func TestAdversary_P4_TheAskerLearnsThatNobodyWasReached(t *testing.T) {
 			got := r.until(a, "reached is false", func(a api.Approval) bool { return !a.Reached })
 			require.Contains(t, got.ReasonCodes, "no-approver-reachable")
 			require.EqualValues(t, "pending", got.Status, "an operator may still decide")
-			_, err := session.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, "Nobody could be asked") })
+			_, err := session.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, "No approver could be asked") })
 			require.NoError(t, err)
 		})
 	}

@@ -253,7 +253,7 @@ func TestAudit_TamperingIsFoundAndNamed(t *testing.T) {
 				return
 			}
 			require.Contains(t, r.bad("audit", "verify", "--expect", kept, "--key", r.desk.Auditor.Keys()[0]), "log record 4")
-			require.Contains(t, r.good("audit", "verify", "--key", foreignKey), "Nothing in them is signed, so "+foreignKey)
+			require.Contains(t, r.good("audit", "verify", "--key", foreignKey), "They hold no signature, so "+foreignKey)
 			export := r.file("audit.jsonl", r.good("audit", "export"))
 			require.Contains(t, r.bad("audit", "verify", "--file", export, "--expect", kept), "log record 4", "its place may be taken by now")
 		})

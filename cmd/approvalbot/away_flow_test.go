@@ -41,7 +41,7 @@ func TestFlow_AwayAndBack(t *testing.T) {
 			require.Contains(t, here.say("alice", "/away 2h to carol"), "To must be an approver already")
 			require.Contains(t, here.say("alice", "/away 2h to alice"), "To must be another person")
 			said := here.say("alice", "/away 2h to bob")
-			require.Regexp(t, `alice is away until \w+ \d\d:\d\d JST, and bob stands in\.`, said)
+			require.Regexp(t, `alice is away until \w+ \d\d:\d\d JST; the delegate is bob\.`, said)
 			require.Contains(t, here.say("bob", "/away 2h to alice"), "bob, alice would stand in for each other")
 
 			a := r.deploy(1)
@@ -84,7 +84,7 @@ func TestFlow_AwayByCommandLine(t *testing.T) {
 	said := r.cli(aliceSecret, nil, "away", "2h")
 	require.Zero(t, said.code, said.errors)
 	require.Regexp(t, `^alice is away until .*\. Of the waiting requests, no available approver can allow `+waiting.Code+`\.\n$`, said.out)
-	require.Regexp(t, `^alice until .*; stands in: nobody\n$`, r.cli(operatorSecret, nil, "away").out)
+	require.Regexp(t, `^alice until .*; delegate: none\n$`, r.cli(operatorSecret, nil, "away").out)
 	asked := r.deploy(2)
 	require.Contains(t, asked.ReasonCodes, "approvers-away")
 	require.Contains(t, r.card(asked).Text, "Nobody who is here can allow this: away are alice until ")

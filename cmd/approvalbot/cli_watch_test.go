@@ -135,7 +135,7 @@ func TestWatchByWhoMayNotDecide(t *testing.T) {
 	s.types(t, "s")
 	s.says(t, "That is not offered for this request.")
 	s.types(t, "what?")
-	s.says(t, "That is none of the keys:")
+	s.says(t, "That key has no effect. The keys are:")
 	s.says(t, "  y, yes      allow this call, once")
 	s.says(t, "  k, skip     leave it to somebody else, or for later")
 	require.NotContains(t, s.out.String(), "always", "what is not offered has no key")

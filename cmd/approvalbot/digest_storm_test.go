@@ -167,7 +167,7 @@ func (w *stormy) digest(is func(fakechat.TelegramMessage) bool) (digest fakechat
 }
 
 func isDigest(m fakechat.TelegramMessage) bool {
-	return strings.Contains(m.Text, "asks much at once") || strings.Contains(m.Text, "Nothing of this list")
+	return strings.Contains(m.Text, "asks much at once") || strings.Contains(m.Text, "No request of this list")
 }
 
 func (w *stormy) answer(tap *fakechat.TelegramTap) string {
@@ -285,7 +285,7 @@ func TestDenyAll(t *testing.T) {
 		require.Equal(t, "This button is not known here.", w.answer(w.alice.TapData(w.group, digest.ID, forged)))
 		require.Equal(t, "Denied 1 of the 1 listed.", w.answer(w.alice.Tap(w.group, digest.ID, "Deny")))
 		digest = w.digest(func(m fakechat.TelegramMessage) bool { return len(m.Buttons) == 0 })
-		require.Equal(t, "Nothing of this list waits any more.", digest.Text)
+		require.Equal(t, "No request of this list is waiting any more.", digest.Text)
 	})
 }
 

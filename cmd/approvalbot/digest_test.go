@@ -75,7 +75,7 @@ func TestAdversary_P11_AFloodIsOneMessage(t *testing.T) {
 		for _, a := range all[:2] {
 			require.EqualValues(t, "pending", r.get(a).Status, "it has a card of its own")
 		}
-		c.settled(digest.id, "Nothing of this list waits any more.")
+		c.settled(digest.id, "No request of this list is waiting any more.")
 		require.Equal(t, "Denied 3 of the 4 listed; 1 had ended before.", c.press("alice", digest.id, version1), "again")
 	}, foldsAbove(2))
 }
@@ -92,7 +92,7 @@ func TestAFloodAcrossARestart(t *testing.T) {
 				r.discordReady()
 				digest := listed(c, all[1:]...)
 				require.Equal(t, "Denied 3 of the 3 listed.", c.tap("alice", digest.id, "Deny all 3"))
-				c.settled(digest.id, "Nothing of this list waits any more.")
+				c.settled(digest.id, "No request of this list is waiting any more.")
 			}, foldsAbove(1), func(r *rig) {
 				if database == "PostgreSQL" {
 					r.database = pgtest.New(t)
@@ -155,7 +155,7 @@ func TestAdversary_P2_KilledWhileFolding(t *testing.T) {
 					if strings.Contains(m.Text, all[0].Code) {
 						cards++
 					}
-					if strings.Contains(m.Text, flooded) || strings.Contains(m.Text, "Nothing of this list") {
+					if strings.Contains(m.Text, flooded) || strings.Contains(m.Text, "No request of this list") {
 						copies++
 					}
 				}
@@ -196,5 +196,5 @@ func TestAFloodInAForum(t *testing.T) {
 	require.Equal(t, "Here is "+all[1].Code+".", at.tap("alice", digest.id, "Open 1"))
 	posts(3)
 	require.Equal(t, "Denied 2 of the 2 listed.", at.tap("alice", digest.id, "Deny all 2"))
-	at.settled(digest.id, "Nothing of this list waits any more.")
+	at.settled(digest.id, "No request of this list is waiting any more.")
 }

@@ -136,7 +136,7 @@ func TestAdversary_P4_TheAskerLearnsThatNobodyWasReachedOnDiscord(t *testing.T) 
 	got := r.until(a, "reached is false", func(a api.Approval) bool { return !a.Reached })
 	require.Contains(t, got.ReasonCodes, "no-approver-reachable")
 	require.EqualValues(t, "pending", got.Status, "an operator may still decide")
-	r.chatOn("telegram").waitText("Nobody could be asked")
+	r.chatOn("telegram").waitText("No approver could be asked")
 }
 
 func TestAdversary_P5_HarmlessErrorsOfDiscord(t *testing.T) {

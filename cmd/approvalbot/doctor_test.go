@@ -120,7 +120,7 @@ func TestDoctor_OfARevokedTokenAndAStoppedDesk(t *testing.T) {
 	got := r.doctor()
 	require.Equal(t, app.ExitError, got.code)
 	require.Contains(t, got.out, "FAIL  telegram: Telegram does not accept the bot token")
-	require.Contains(t, got.out, "FAIL  desk: none runs at http://"+r.addr+" — start it with approvalbot serve")
+	require.Contains(t, got.out, "FAIL  desk: no desk runs at http://"+r.addr+" — start it with approvalbot serve")
 	r.tg.SetToken("123456:TEST")
 	require.NoError(t, os.Chmod(filepath.Join(r.dir, "desk.key"), 0o644))
 	got = r.doctor()

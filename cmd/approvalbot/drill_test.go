@@ -50,7 +50,7 @@ func TestDrill_ThereAndBackAndNeverRuns(t *testing.T) {
 	card, err := r.group.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool { return len(m.Buttons) > 0 })
 	require.NoError(t, err)
 	require.Contains(t, card.Text, approval.DrillTool)
-	require.Contains(t, card.Text, "Nothing will run, whatever you decide.")
+	require.Contains(t, card.Text, "It will not run, even after a yes.")
 	_, err = r.ops.WaitMessage(r.ctx(), func(fakechat.DiscordMessage) bool { return true })
 	require.NoError(t, err)
 	a := r.drilled()
@@ -106,7 +106,7 @@ func TestDrill_IsWithdrawnAndAsksEachTime(t *testing.T) {
 	r.settled(r.group, cards[1].ID, "Withdrawn")
 
 	done, _ := r.drilling("--wait", "1s") // in which its card comes, or does not
-	require.Contains(t, (<-done).out, "Nobody decided; the drill is withdrawn.")
+	require.Contains(t, (<-done).out, "No approver decided in time; the drill is withdrawn.")
 }
 
 // A drill tries every chat that any approval could go to, and whoever may answer
@@ -196,7 +196,7 @@ func TestDrill_InterruptedIsWithdrawn(t *testing.T) {
 	d := deskFor(t)
 	d.create = "pending"
 	s := start(t, d, "drill")
-	s.says(t, "drill 7KQ2M5: nothing of it can run")
+	s.says(t, "drill 7KQ2M5: it cannot run")
 	s.cancel()
 	require.Equal(t, app.ExitError, s.ends(t), "no chat got a card")
 	require.Contains(t, s.out.String(), "No chat got a card")
@@ -214,7 +214,7 @@ func TestDrill_WithAnOperatorsToken(t *testing.T) {
 			go func() { done <- r.cliUntil(r.ctx(), secret, nil, "drill", "--wait", "1m") }()
 			a := r.drilled()
 			card := r.card(a)
-			require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "It was a drill: nothing runs.")
+			require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "It was a drill, so it does not run.")
 			got := <-done
 			require.Zero(t, got.code, got.out+got.errors)
 			require.Contains(t, got.out, "The way back works: approved (allow-once) by alice")
@@ -232,5 +232,5 @@ func TestDrill_WithAnOperatorsToken(t *testing.T) {
 	go func() { done <- r.cliUntil(ctx, operatorSecret, nil, "drill", "--wait", "1m") }()
 	r.until(r.drilled(), "its card", func(a api.Approval) bool { return len(came(a)) == 1 })
 	interrupt()
-	require.Contains(t, (<-done).out, "Nobody decided; the drill is withdrawn.")
+	require.Contains(t, (<-done).out, "No approver decided in time; the drill is withdrawn.")
 }

@@ -122,7 +122,7 @@ func TestInstall_SaysWhatThereIs(t *testing.T) {
 		"install goose --managed":               "it has --user",
 		"install claude --user --project":       "none of the others can be",
 		"doctor --live openclaw":                "those that can: claude-code, cline",
-		"doctor --live claude-code":             "nothing was tried: run approvalbot install claude-code",
+		"doctor --live claude-code":             "that could be tried: run approvalbot install claude-code",
 		"install claude-code --client relative": "is not there",
 	} {
 		out := n.run(strings.Fields(line)...)

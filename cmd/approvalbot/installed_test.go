@@ -222,7 +222,7 @@ func TestAdversary_T27_DoctorLiveWithoutAnInstallation(t *testing.T) {
 	require.Zero(t, out.code, out.stdout+out.stderr)
 	for _, line := range []string{
 		"ok    hook claude-code (user): " + filepath.Join(u.home, ".claude/settings.json") + " is as install writes it and in force",
-		"warn  hook claude-code (user): nothing was ever asked with the token agent",
+		"warn  hook claude-code (user): no call was ever asked with the token agent",
 		"ok    client: Claude Code 9.9.9 calls " + program(t) + "-hook",
 		"ok    allow: the command ran", "ok    deny: the command did not run", "ok    desk down: the command did not run",
 	} {
@@ -330,7 +330,7 @@ func TestAdversary_T27_DoctorLooksAtTheHook(t *testing.T) {
 	require.False(t, fails, lines)
 	out = u.run("", "doctor", "--offline")
 	require.Zero(t, out.code, out.stdout+out.stderr)
-	require.Contains(t, out.stdout, "warn  config: there is none here")
+	require.Contains(t, out.stdout, "warn  config: no configuration was found")
 	require.Contains(t, out.stdout, "ok    hook claude-code (user)")
 }
 

@@ -26,7 +26,7 @@ func TestFlow_ANoteInAReply(t *testing.T) {
 	for _, talk := range []string{"yes please", "what is this?", "approve session", "ok?", "yes: no", "approve looks fine", "👍"} {
 		answer := r.reply(r.group, say(r.alice, talk)).Text
 		require.True(t, strings.HasPrefix(answer, "Your answer was not counted. Reply yes, or yes: WORDS FOR THE AGENT, or no: WHY.") ||
-			talk == "yes: no" && strings.HasPrefix(answer, "That says two things at once"), "%s: %s", talk, answer)
+			talk == "yes: no" && strings.HasPrefix(answer, "Your message says two things at once"), "%s: %s", talk, answer)
 	}
 	require.Equal(t, api.Pending, r.get(a).Status)
 	require.Empty(t, r.get(a).Votes)

@@ -288,7 +288,7 @@ func TestPair_WritesAGeneratedConfiguration(t *testing.T) {
 
 	p := pair(t, l.env(), strings.NewReader("n\n"))
 	alice.Say(chat, "/pair "+p.code)
-	require.Contains(t, p.ends(1), "Nothing was written.")
+	require.Contains(t, p.ends(1), "No file was written.")
 	require.Equal(t, before, l.config())
 
 	p = pair(t, l.env(), strings.NewReader("y\n"))

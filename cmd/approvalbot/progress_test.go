@@ -20,7 +20,7 @@ func TestRun_SaysWhereItWaits(t *testing.T) {
 	d.approval["deliveries"] = cards("queued", "The bot may not write here.")
 	s := start(t, d, "run", "--", "true")
 	s.says(t, "approvalbot: waiting for approval 7KQ2M5")
-	s.says(t, "approvalbot: people decide it in the chats that get its card, or where approvalbot watch runs")
+	s.says(t, "approvalbot: people decide it in the chats that get its card, or in approvalbot watch")
 	s.says(t, "approvalbot: no card in discord:9: The bot may not write here.")
 	require.NotContains(t, s.out.String(), "-5")
 	d.mu.Lock()

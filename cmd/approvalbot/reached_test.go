@@ -116,7 +116,7 @@ func TestAdversary_P4_ACardArrivesAfterAll(t *testing.T) {
 		faults = append(faults, r.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Chat: chat, Times: -1, Kind: fakechat.HTML502}))
 	}
 	a := r.exec("git push origin main", func(c *api.CreateRequest) { c.Origin = &api.Target{Channel: "telegram", To: "-1007777"} })
-	_, err := session.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, "Nobody could be asked") })
+	_, err := session.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, "No approver could be asked") })
 	require.NoError(t, err)
 	require.Contains(t, r.get(a).ReasonCodes, "no-approver-reachable")
 	for _, f := range faults {

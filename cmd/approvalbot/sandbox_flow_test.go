@@ -99,6 +99,6 @@ approvals: {tools: {enabled: true}}
 	got := verb(t, "config", "check", file).out
 	out := strings.Join(strings.Fields(got), " ")
 	require.Contains(t, out, "What is local to agents: main /work/a, /work/b; its commands count as confined (sandboxed): unknown ones and the project's code are R2")
-	require.Contains(t, out, "none a call's workdir where it is a plain project directory")
-	require.Contains(t, out, "Project code: tests and builds of the workspace run unasked, whatever code they run (projectCode: allow)")
+	require.Contains(t, out, "none a call's workdir if it is a plain project directory")
+	require.Contains(t, out, "Project code: tests and builds of the workspace run unasked, with any code in them (projectCode: allow)")
 }

@@ -110,7 +110,7 @@ func TestLocalHintsRun(t *testing.T) {
 	require.Contains(t, ran.String(), "you said yes, so this ran at ")
 	require.FileExists(t, filepath.Join(home, "said-yes.txt"))
 	require.NotContains(t, said.String(), "no chat gets a card")
-	require.Contains(t, said.String(), "where approvalbot watch runs, or on the desk's pages")
+	require.Contains(t, said.String(), "in approvalbot watch, or on the desk's pages")
 	stop()
 	require.Zero(t, <-done, errs.String())
 }

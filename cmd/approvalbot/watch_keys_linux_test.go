@@ -165,7 +165,7 @@ func TestWatchKeys_ActAtOnceForWhatIsShown(t *testing.T) {
 	k := r.keyed(operatorSecret, 80)
 	k.isRaw(true)
 	k.presses("y") // nothing is shown yet
-	k.says("Nothing is waiting for an answer.")
+	k.says("No request is waiting for an answer.")
 	a := r.ask(`{"to":"prod"}`)
 	k.says(a.Code)
 	k.says("Press [y]es")
@@ -177,7 +177,7 @@ func TestWatchKeys_ActAtOnceForWhatIsShown(t *testing.T) {
 	k.says("Press [y]es")
 	k.reads()
 	k.presses("yy") // typed ahead, or pasted
-	k.says("(several at once, none counted)")
+	k.says("(several keys at once: not counted)")
 	require.Empty(t, r.get(a).Votes)
 	k.presses("y")
 	k.says(a.Code + ": approved (allow-once) by olga")
@@ -240,7 +240,7 @@ func TestWatchKeys_TakesBackWhatIsUnclaimed(t *testing.T) {
 	k.says("Press [y]es")
 	k.reads()
 	k.presses("u")
-	k.says("(nothing to take back)")
+	k.says("(no decision to take back)")
 	k.presses("y")
 	k.says("[u] takes " + a.Code + " back")
 	k.reads()
@@ -263,7 +263,7 @@ func TestWatchKeys_TakesBackWhatIsUnclaimed(t *testing.T) {
 	k.presses("u")
 	require.Eventually(t, func() bool {
 		said := k.out.String()[k.seen:]
-		return strings.Contains(said, "(nothing to take back)") || strings.Contains(said, b.Code+": not taken back")
+		return strings.Contains(said, "(no decision to take back)") || strings.Contains(said, b.Code+": not taken back")
 	}, patient, 2*time.Millisecond)
 	require.Zero(t, r.get(b).RevokedAtMs)
 	k.presses("\x04")

@@ -261,7 +261,7 @@ func warnings(a approval.Approval, lookalikes []string) []string {
 		out = append(out, "A yes counts only when a passkey signs it, on the desk's own page.")
 	}
 	if a.Confined != nil && !a.Final() {
-		out = append(out, "After a yes it runs confined: without a network, and where it can change its workspace alone.")
+		out = append(out, "After a yes it runs confined: it has no network and can change only its workspace.")
 	}
 	if t := a.TriedConfined; t != nil && !a.Final() {
 		out = append(out, triedConfined(*t))

@@ -476,7 +476,7 @@ func votedText(a approval.Approval, d approval.Decision, directory *people.Direc
 	case a.Status == approval.Pending:
 		return "Counted (" + people.TallyText(a, directory) + "); more approvals are needed."
 	case a.Drill() && a.Status == approval.Approved:
-		return "Allowed. It was a drill: nothing runs."
+		return "Allowed. It was a drill, so it does not run."
 	case a.Status == approval.Denied && d == approval.Deny:
 		return "Denied. The very same call is refused unasked for " + minutes(approval.CoolDownMs) + "."
 	case a.Status != approval.Approved || a.RevokedAtMs != 0:

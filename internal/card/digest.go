@@ -62,7 +62,7 @@ func digestTitle(a approval.Approval, d approval.Delivery, waiting int) string {
 	}
 	switch {
 	case waiting == 0:
-		return "Nothing of this list waits any more."
+		return "No request of this list is waiting any more."
 	case d.ForUser != "":
 		return fmt.Sprintf("%d %s waited for the end of your quiet hours", waiting, requests)
 	}

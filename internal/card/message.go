@@ -44,7 +44,7 @@ func MessageText(a approval.Approval, kind approval.DeliveryKind) string {
 		until := approval.TimeText(a.ClaimUntilMs, time.Local)
 		add("🔁 "+a.Code+": ", retriedBy(a)+" let the agent run it again, until "+until+".")
 	case approval.UnreachedDelivery:
-		add("", "Nobody could be asked to approve "+a.Code+". No approver's chat took the card.")
+		add("", "No approver could be asked about "+a.Code+": no approver's chat took the card.")
 	case approval.DrillDelivery:
 		return drillText(a)
 	case approval.ReminderDelivery:

@@ -40,7 +40,7 @@ func newAllowlistAddCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add --owner TOKEN [--agent ID] -- WORD…",
 		Short: "Allow the commands of one agent that fit a pattern, after showing what it would have allowed",
-		Long: "Allow the commands of one agent that fit a pattern. * stands for any one word, a last ** for any further ones,\nand neither for an option:\n" +
+		Long: "Allow the commands of one agent that fit a pattern. * matches any one word, a last ** any further ones,\nand neither matches an option:\n" +
 			"  approvalbot allowlist add --owner main-agent --agent main -- git push origin '*'\n" +
 			"It first shows the calls on record that the pattern would have allowed; --yes stores it. It is for the words\n" +
 			"in any environment, and for no call that is bound to another host.",
@@ -79,7 +79,7 @@ func newRetryCommand(a *app.App) *cobra.Command {
 		Long: `Vote, as your token's person, to let an approved call run once more. The first vote opens a round, in which
 the call's whole quorum must say so, under today's policy: earlier votes do not count. Then its owner may claim it
 again, and is told. A deny ends the round. That is possible after a run that failed, or with --without-result after
-one that told nothing, three times, and for as long as approvals.tools.retryWindow says (24h).`,
+one that reported no result, three times, and for as long as approvals.tools.retryWindow says (24h).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.Desk(cmd.Context())
@@ -217,7 +217,7 @@ func addGrant(ctx context.Context, a *app.App, req api.GrantRequest) error {
 			display.Escape(string(x.Status)), show.Cell(x.Summary, 50), doubt)
 	}
 	if got.Grant == nil {
-		fmt.Fprintln(a.Stdout, "Nothing is stored yet; add --yes to store it.")
+		fmt.Fprintln(a.Stdout, "The pattern is not stored yet; add --yes to store it.")
 		return nil
 	}
 	fmt.Fprintf(a.Stdout, "granted: %s\n", display.Escape(got.Grant.ID[:min(8, len(got.Grant.ID))]))

@@ -22,10 +22,10 @@ func newAwayCommand(a *app.App) *cobra.Command {
 	var person string
 	cmd := &cobra.Command{
 		Use:   "away [until] [WHEN [to PERSON]]",
-		Short: "Say that you are away, until when, and who stands in; or who is",
+		Short: "Say that you are away, until when, and who is your delegate; or show who is away",
 		Long: "Say that you are away: how long (2h, 3d) or until when (18:00, tomorrow 09:00, Fri 16:00, 2026-12-24 09:00), in this\n" +
-			"machine's timezone, and who stands in for you: an approver, who may say yes in your stead instead of in their own. It\n" +
-			"ends by itself, or with approvalbot back. With nothing said it shows who is away. It needs a token of yours with\n" +
+			"machine's timezone, and who is your delegate: an approver, who may say yes in your stead instead of in their own. It\n" +
+			"ends by itself, or with approvalbot back. Without arguments it shows who is away. It needs a token of yours with\n" +
 			"operator.approvals; --person needs operator.admin.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -64,7 +64,7 @@ func newBackCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "back",
 		Short: "Say that you are back before your absence is over",
-		Long: "Say that you are back: from then on nobody stands in for you. It needs a token of yours with operator.approvals;\n" +
+		Long: "Say that you are back: from then on your delegate no longer votes for you. It needs a token of yours with operator.approvals;\n" +
 			"--person needs operator.admin.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -120,8 +120,8 @@ func showAway(ctx context.Context, a *app.App, c *api.Client) error {
 		_, err = fmt.Fprintln(a.Stdout, "Nobody is away.")
 	}
 	for _, x := range p.Away {
-		_, err = fmt.Fprintf(a.Stdout, "%s until %s; stands in: %s\n", display.Escape(x.Person), show.When(x.UntilMs),
-			display.Escape(cmp.Or(x.To, "nobody")))
+		_, err = fmt.Fprintf(a.Stdout, "%s until %s; delegate: %s\n", display.Escape(x.Person), show.When(x.UntilMs),
+			display.Escape(cmp.Or(x.To, "none")))
 	}
 	return err
 }

@@ -37,7 +37,7 @@ func listCallbacks(ctx context.Context, a *app.App) error {
 		return a.PrintJSON(got)
 	}
 	if len(got.Items) == 0 && show.IsTerminal(a.Stdout) {
-		fmt.Fprintln(a.Stdout, "none: every owner that wanted to be called has been")
+		fmt.Fprintln(a.Stdout, "no call back is waiting: every owner that wanted one was called")
 		return nil
 	}
 	t := a.Table("", "Approval", "State", "Age", "Owner", "Problem")

@@ -54,7 +54,7 @@ func runDrill(ctx context.Context, a *app.App, ask askFlags, wait time.Duration)
 	if err != nil {
 		return err
 	}
-	params, err := json.Marshal(map[string]any{"drill": true, "note": "Nothing will run, whatever you decide.",
+	params, err := json.Marshal(map[string]any{"drill": true, "note": "It will not run, even after a yes.",
 		"id": uuid.NewString()})
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func runDrill(ctx context.Context, a *app.App, ask askFlags, wait time.Duration)
 		return err
 	}
 	if !d.last.Status.Final() {
-		d.say("drill %s: nothing of it can run; waiting for cards and a tap, at most %s", display.Escape(d.last.Code),
+		d.say("drill %s: it cannot run; waiting for cards and a tap, at most %s", display.Escape(d.last.Code),
 			wait)
 	}
 	if err := d.follow(ctx, wait); err != nil {
@@ -191,12 +191,12 @@ func (d *drill) outcome() string {
 	after := seconds(v.ResolvedAtMs - v.CreatedAtMs)
 	switch {
 	case len(v.Deliveries) == 0 && v.Status == api.Withdrawn:
-		return "No chat got a card: approvals.tools.routing names none for it."
+		return "No chat got a card: approvals.tools.routing has no target for it."
 	case len(v.Deliveries) == 0:
-		return "Nobody was asked: " + strings.TrimSuffix(show.Ending(v), ".") + ". See approvalbot evaluate --tool " +
+		return "No approver was asked: " + strings.TrimSuffix(show.Ending(v), ".") + ". See approvalbot evaluate --tool " +
 			approval.DrillTool + "."
 	case v.Status == api.Withdrawn:
-		return "Nobody decided; the drill is withdrawn."
+		return "No approver decided in time; the drill is withdrawn."
 	}
 	return "The way back works: " + show.Ending(v) + " after " + after + "."
 }

@@ -25,7 +25,7 @@ func evaluating(a *app.App, name string) *cobra.Command {
 	var from reading
 	cmd := &cobra.Command{
 		Use:   name + " --tool NAME --params JSON",
-		Short: "Say what policy makes of a call; nothing is created, sent or asked",
+		Short: "Say how policy would decide a call, without asking for it",
 		Long: "Say what policy makes of a call, and with an operator's token each rule that spoke, in order.\n" +
 			"Exit status: 0 allowed, 10 denied, 13 people would be asked, 1 error.",
 		Args: cobra.NoArgs,

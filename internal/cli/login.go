@@ -17,8 +17,8 @@ func newLoginCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login",
 		Short: "Make a link that signs you in to the desk's pages",
-		Long: "Make a link that signs you in to the desk's pages: once, within five minutes. Whoever opens it and clicks becomes\n" +
-			"you, so give it to nobody; your own chats are told of it, with a button that ends it. It needs a token with\n" +
+		Long: "Make a link that signs you in to the desk's pages: once, within five minutes. Any person who opens it and clicks is\n" +
+			"signed in as you, so keep it to yourself; your own chats are told, with a button that ends the session. It needs a token with\n" +
 			"operator.approvals that names you.\n" +
 			"With --enrol it signs that person in, who may then make a first passkey; this needs operator.admin.",
 		Args: cobra.NoArgs,

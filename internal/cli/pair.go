@@ -27,7 +27,7 @@ func newPairCommand(a *app.App) *cobra.Command {
 		Short: "Show a code, and who gives it in a chat: the way to a first chat",
 		Long: "Show a code for /pair CODE in a chat, wait until somebody gives it there, and show who it was and what the desk's\n" +
 			"configuration lacks to let them decide in that chat. The code counts once, for five minutes, and ends with the fifth\n" +
-			"wrong one. A configuration that serve --local generated and nobody edited is written after a question; it knows one\n" +
+			"wrong one. A configuration that serve --local generated and that is unedited is written after a question; it knows one\n" +
 			"chat and one account of each platform, and new ones take their place. Any other is yours to edit.\n" +
 			"It needs a token with operator.admin.",
 		Args: cobra.NoArgs,
@@ -83,11 +83,11 @@ func showCode(a *app.App, made api.PairingCode) error {
 		return a.PrintJSON(made)
 	}
 	half := len(made.Code) / 2
-	_, err := fmt.Fprintf(a.Stdout, `Send this in the chat where you decide (in a Telegram group with the bot's name: /pair@name …):
+	_, err := fmt.Fprintf(a.Stdout, `Send this in the chat in which you decide (in a Telegram group with the bot's name: /pair@name …):
 
   /pair %s
 
-It holds until %s.
+The code is valid until %s.
 `, display.Escape(made.Code[:half]+"-"+made.Code[half:]), show.When(made.ExpiresAtMs))
 	return err
 }
@@ -108,7 +108,7 @@ func awaitPairing(ctx context.Context, c *api.Client, id string) (api.Pairing, e
 			return p, errors.New("five wrong codes were tried, which ended the pairing; " +
 				"approvalbot audit list --type refused says by whom, approvalbot pair asks for another code")
 		case p.Status == api.PairingExpired:
-			return p, errors.New("nobody gave the code in time; approvalbot pair asks for another one")
+			return p, errors.New("the code was not given in a chat in time; approvalbot pair asks for another one")
 		case p.Status == api.PairingAnswered && p.Answer != nil:
 			return p, nil
 		}
@@ -150,7 +150,7 @@ func showPairing(ctx context.Context, a *app.App, p api.Pairing, yes bool, typed
 		}
 	case <-ctx.Done():
 	}
-	fmt.Fprintln(a.Stdout, "Nothing was written.")
+	fmt.Fprintln(a.Stdout, "No file was written.")
 	return true, app.ExitCode(app.ExitError)
 }
 

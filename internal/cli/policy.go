@@ -26,7 +26,7 @@ func newPolicyCommand(a *app.App) *cobra.Command {
 			Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return showPolicy(cmd.Context(), a) }},
 		newExplainCommand(a), test,
-		&cobra.Command{Use: "reload", Short: "Have the desk read its configuration again, all or nothing",
+		&cobra.Command{Use: "reload", Short: "Have the desk read its configuration again; a mistake in it changes no part",
 			Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return reloadPolicy(cmd.Context(), a) }},
 	)

@@ -69,7 +69,7 @@ func tellWaiting(a *app.App, got api.Approval) {
 		show.Risk(got.RiskClass), show.When(got.ExpiresAtMs))
 	if len(got.Deliveries) > 0 {
 		fmt.Fprintln(a.Stderr,
-			"approvalbot: people decide it in the chats that get its card, or where approvalbot watch runs")
+			"approvalbot: people decide it in the chats that get its card, or in approvalbot watch")
 	}
 }
 
@@ -80,11 +80,11 @@ func tellNoCard(ctx context.Context, a *app.App, c *api.Client, got api.Approval
 		return false
 	}
 	if allOff(ctx, c) {
-		fmt.Fprintln(a.Stderr, "approvalbot: people decide it where approvalbot watch runs, or on the desk's pages")
+		fmt.Fprintln(a.Stderr, "approvalbot: people decide it in approvalbot watch, or on the desk's pages")
 		return true
 	}
 	fmt.Fprintf(a.Stderr, "approvalbot: no chat gets a card of this: "+
-		"the routing has no target for it, and no --origin names a chat; people see it where approvalbot watch runs, and on the desk's pages\n")
+		"the routing has no target for it, and no --origin names a chat; people see it in approvalbot watch and on the desk's pages\n")
 	return true
 }
 

@@ -108,7 +108,7 @@ func newRequestCommand(a *app.App) *cobra.Command {
 		Use:   "request --tool NAME --params JSON",
 		Short: "Ask for a call; with --wait, until it is decided",
 		Long: "Ask for a call. Exit status: 0 allowed, 10 denied, 11 expired, 12 withdrawn, 13 still pending, 1 error.\n" +
-			"Being allowed runs nothing and claims nothing; run does both.",
+			"An allowed call is neither claimed nor run; the verb run does both.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			req, err := call.request(a)

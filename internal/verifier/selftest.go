@@ -38,7 +38,7 @@ func (v *Verifier) Test(ctx context.Context) []Report {
 func (v *Verifier) testOne(ctx context.Context, e *endpoint) Report {
 	q, err := ask(approval.Call{
 		ToolName: TestTool, AgentID: "approvalbot", SessionKey: "approvalbot:verifier-test",
-		Params: []byte(`{"test":true,"note":"This is a test of the connection. Nothing will run, whatever the answer."}`),
+		Params: []byte(`{"test":true,"note":"This is a test of the connection. It will not run, even if it is allowed."}`),
 	})
 	out := Report{Name: e.name, Place: shown(e.url), RequestID: q.RequestID, Signed: len(e.secret) > 0}
 	if err != nil {

@@ -26,7 +26,7 @@ func listOf(n, more int, text string) card.Card {
 // Goldens of digests; -update writes them.
 func TestGoldenDigests(t *testing.T) {
 	empty := listOf(0, 0, "")
-	empty.Digest.Title = "Nothing of this list waits any more."
+	empty.Digest.Title = "No request of this list is waiting any more."
 	hostile := listOf(3, 0, "**ALLOWED** <@1> [x](https://evil.example) ``` # x")
 	hostile.Digest.Title = "@everyone **x** asks much at once: 3 more requests wait"
 	for name, c := range map[string]card.Card{

@@ -22,8 +22,8 @@ func newACPCommand(a *app.App) *cobra.Command {
 	var f hookFlags
 	cmd := &cobra.Command{
 		Use:   "acp [flags] -- AGENT [ARG...]",
-		Short: "Stand between an editor and an ACP agent and have the desk answer its questions",
-		Long: "Stand between an editor and an agent that speaks the Agent Client Protocol, and have the desk answer\n" +
+		Short: "Relay between an editor and an ACP agent, and have the desk answer its questions",
+		Long: "Relay between an editor and an agent that speaks the Agent Client Protocol, and have the desk answer\n" +
 			"session/request_permission: with the first option to allow it once, never one to allow it always, else a refusal.\n" +
 			"The editor does not see these questions; all else passes as it is. What the agent does without asking is not\n" +
 			"seen: choose its mode so that it asks. Of the desk only these flags are asked: --server, and --client or\n" +

@@ -14,13 +14,13 @@ func newConfineCommand(a *app.App) *cobra.Command {
 	var workspaces, show []string
 	cmd := &cobra.Command{
 		Use:   "confine [flags] -- CMD [ARG...]",
-		Short: "Run a command that can change its workspace and nothing else; asks no desk",
+		Short: "Run a command that can change only its workspace; asks no desk",
 		Long: "This is experimental: no hook uses it, policy only if the operator says so, and docs/confine.md lists what adversaries got out of it.\n" +
-			"Run a command that can change its workspace and nothing else: no network, no other process, an empty home, and of the\n" +
+			"Run a command that can change only its workspace: it has no network, sees no other process, has an empty home, and of the\n" +
 			"machine its programs alone (Linux, bubblewrap; never as root). Secrets of the workspace are hidden. What others would obey\n" +
 			"(hooks and settings of git, of agents, of editors and of CI, .envrc, …) is compared afterwards at every depth: what is new or\n" +
 			"changed is moved into a folder outside the workspace, and what was there is put back. No desk is asked. Exit status: the\n" +
-			"command's own, or 124 if something was put back or a workspace could not be compared, 125 if nothing ran since it could not be confined.\n" +
+			"command's own, or 124 if something was put back or a workspace could not be compared, 125 if the command could not be confined, and so did not run.\n" +
 			"doctor says what this machine lacks. docs/confine.md says what is held, and what is not.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, argv []string) error {
@@ -50,7 +50,7 @@ func newConfineCommand(a *app.App) *cobra.Command {
 func confined(a *app.App, status int, err error) error {
 	switch {
 	case err != nil && status == confine.NotConfined:
-		fmt.Fprintf(a.Stderr, "approvalbot: nothing ran, since it could not be confined: %s\n", app.Sentence(err))
+		fmt.Fprintf(a.Stderr, "approvalbot: not run, since it could not be confined: %s\n", app.Sentence(err))
 	case err != nil:
 		fmt.Fprintf(a.Stderr, "approvalbot: %s\n", app.Sentence(err))
 	}

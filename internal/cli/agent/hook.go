@@ -26,7 +26,7 @@ type hookFlags struct {
 
 func (f *hookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", "",
-		"file with the API token and nothing else, its owner's alone; an absolute path. It says not by what the desk is known, as --client does")
+		"file that holds only the API token and that only its owner can read; an absolute path. Unlike --client, it does not say how to recognise the desk")
 }
 
 // of are the flags with the root command's.
@@ -42,7 +42,7 @@ func newHookCommand(a *app.App) *cobra.Command {
 		Short: "Answer an agent runtime's hook, on stdin and stdout",
 		Long: "Answer an agent runtime's hook, on stdin and stdout. The runtimes are\n" +
 			strings.Join(answer.Runtimes(), ", ") + ".\n" +
-			"Whatever goes wrong is that runtime's deny, with a sentence for its model. Where nobody decides before\n" +
+			"Any failure is that runtime's deny, with a sentence for its model. If the request is still undecided at\n" +
 			"the runtime's time limit, the deny names the approval, and the same call again takes it up.\n" +
 			"Which desk is asked, and as whom, say --server, and --client or --token-file with an absolute path:\n" +
 			"no environment variable does, and no file that is not named.",
@@ -58,7 +58,7 @@ func newHookCommand(a *app.App) *cobra.Command {
 	cmd.Flags().DurationVar(&f.limit, "limit", 0,
 		"the hook's time limit in the runtime's configuration (else the runtime's default); the answer comes before it")
 	cmd.Flags().BoolVar(&f.silent, "silent-allow", false,
-		"claude-code PreToolUse: decide nothing where policy allows, so that the runtime's own rules go on; "+
+		"claude-code PreToolUse: give no decision if policy allows, so that the runtime's own rules apply;  "+
 			"a person's yes allows")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		words := answer.Words(a.Args[slices.Index(a.Args, "hook")+1:])

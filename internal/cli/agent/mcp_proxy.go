@@ -35,10 +35,10 @@ func newMCPProxyCommand(a *app.App) *cobra.Command {
 	var f proxyFlags
 	cmd := &cobra.Command{
 		Use:   "mcp-proxy [flags] -- SERVER [ARG...]",
-		Short: "Stand before an MCP server and ask the desk for every call of its tools",
-		Long: "Stand before an MCP server and ask the desk for every call of its tools. What is denied is a tool error with the\n" +
+		Short: "Run an MCP server behind the desk: ask for every call of its tools",
+		Long: "Run an MCP server behind the desk, and ask for every call of its tools. What is denied is a tool error with the\n" +
 			"reason; what is allowed is claimed, passed on with the very params that were approved, and its result reported.\n" +
-			"Tools that the desk refuses whatever the call are not listed. Of the desk only these flags are asked: --server,\n" +
+			"Tools of which the desk refuses every call are not listed. Of the desk only these flags are asked: --server,\n" +
 			"and --client or --token-file with an absolute path.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, argv []string) error { return mcpProxy(cmd.Context(), a, f, argv) },

@@ -109,7 +109,7 @@ func (a *App) WarnUnpinned(server string) {
 		return
 	}
 	a.warned = true
-	fmt.Fprintf(a.Stderr, "approvalbot: without a client file nothing says by what the desk is known, so any program that "+
+	fmt.Fprintf(a.Stderr, "approvalbot: without a client file the desk cannot be recognised, so any program that "+
 		"answers at %s is taken for it; write server and token into a file of yours, and use --client\n", display.Escape(at.Host))
 }
 

@@ -73,25 +73,25 @@ func environment() []option {
 		{name: "APPROVALBOT_CLIENT", usage: "as --client"},
 		{name: "APPROVALBOT_CONFIG", usage: "as --config"},
 		{name: "APPROVALBOT_CFG__SERVER__LISTEN", usage: "replaces server.listen of the configuration, " +
-			"and so on for every key; and each NAME that stands in it as ${NAME}"},
+			"and so on for every key; and each NAME that the configuration uses as ${NAME}"},
 		{name: "NODE_ENV=production", usage: "as server.production: true in the configuration"},
 		{name: "AGENTSHIELD_APPROVALS_ENABLED=1", usage: "as approvals.agentshield.enabled: true in the configuration"},
 	}, chatVariables(), []option{
-		{name: "XDG_STATE_HOME", usage: "confine: where its lists, quarantine and private caches are, in approvalbot/confine (else ~/.local/state)"},
-		{name: "XDG_CONFIG_HOME, HOME", usage: "where CONFIGDIR is: $XDG_CONFIG_HOME/approvalbot, else ~/.config/approvalbot (macOS: ~/Library/Application Support/approvalbot, Windows: %APPDATA%\\approvalbot)"},
+		{name: "XDG_STATE_HOME", usage: "confine: the folder of its lists, quarantine and private caches, in approvalbot/confine (else ~/.local/state)"},
+		{name: "XDG_CONFIG_HOME, HOME", usage: "CONFIGDIR: $XDG_CONFIG_HOME/approvalbot, else ~/.config/approvalbot (macOS: ~/Library/Application Support/approvalbot, Windows: %APPDATA%\\approvalbot)"},
 		{name: "USER, LOGNAME, USERNAME", usage: "serve --local: what the person at this machine is called"},
-		{name: "HTTPS_PROXY, HTTP_PROXY, NO_PROXY", usage: "proxies; health and calls back to owners use none"},
+		{name: "HTTPS_PROXY, HTTP_PROXY, NO_PROXY", usage: "proxies; health and calls back to owners ignore them"},
 		{name: "SSL_CERT_FILE, SSL_CERT_DIR", usage: "whose certificates are trusted, if not whom the system trusts"},
 		{name: "PGPASSWORD, PGPASSFILE, …", usage: "libpq's variables: what a store.url of PostgreSQL leaves open"},
 		{name: "SOURCE_DATE_EPOCH",
 			usage: "docs man: the day on the pages, in seconds since 1970, if not that of the commit that was built"},
 		{name: "TZ", usage: "the zone of times"},
 		{name: "CLAUDE_CONFIG_DIR, CODEX_HOME, COPILOT_HOME",
-			usage: "install, uninstall, doctor: where Claude Code, Codex and Copilot CLI have their files, if not in the home directory"},
-		{name: "PATH", usage: "doctor, install: where the runtime's client is"},
+			usage: "install, uninstall, doctor: the folders of Claude Code's, Codex's and Copilot CLI's files, if not in the home directory"},
+		{name: "PATH", usage: "doctor, install: the folders in which the runtime's client is searched"},
 		{name: "NO_COLOR, TERM=dumb", usage: "no colours"},
 		{name: "LC_ALL, LC_CTYPE, LANG",
-			usage: "where the first that is set names no UTF-8, output for people is ASCII"},
+			usage: "if the first that is set names no UTF-8, output for people is ASCII"},
 	})
 }
 
@@ -112,13 +112,13 @@ func chatVariables() (out []option) {
 // files are what the commands read of the desk and of its user.
 var files = []option{
 	{name: "client.yaml", usage: "a client file: server and token, and by what the desk is known: socket (its Unix socket, tried first) and deskKeys (its public keys); owner is the token's name there, and receipts for another token are refused; plainTCP: true lets an http server be asked without TLS. " +
-		"Looked for where --client or APPROVALBOT_CLIENT says, else in CONFIGDIR, never in the working directory. " +
+		"It is the file that --client or APPROVALBOT_CLIENT names, else the one in CONFIGDIR, never one of the working directory. " +
 		"It must be its owner's alone (chmod 600); its token goes to its desk only"},
 	{name: "operator.yaml", usage: "the client file with the operator's token that serve --local (make run) writes beside client.yaml, or both as approvalbot.client.yaml and approvalbot.operator.yaml " +
-		"into its own directory where CONFIGDIR has them already. It is never looked for: name it with --client. " +
-		"Whoever can read it decides"},
+		"into its own directory if CONFIGDIR has them already. It is never looked for: name it with --client. " +
+		"Every user who can read it can decide"},
 	{name: "approvalbot.yaml", usage: "the desk's configuration, for serve, config check, doctor, backup, keys rotate, store compact, verifier test and --offline, which also open the key file or the store that it names. " +
-		"Looked for where --config or APPROVALBOT_CONFIG says, else in the working directory, " +
+		"It is the file that --config or APPROVALBOT_CONFIG names, else the first found in the working directory, " +
 		"in CONFIGDIR and in /etc/approvalbot"},
 	{name: "approvalbot.agent.token, approvalbot.operator.token",
 		usage: "fresh API tokens that init writes beside the configuration, each its owner's alone; approvalbot.client.yaml and approvalbot.operator.yaml there are client files with them, to which the desk adds its keys when it starts"},
@@ -207,7 +207,7 @@ func markdown(root *cobra.Command) string {
 
 // rootText is what holds for all commands.
 const rootText = "approvalbot COMMAND --help shows one command, approvalbot --version (or -v) prints the version,\n" +
-	"approvalbot docs man DIR writes manual pages.\nA command that fails says why on standard error and ends with exit status 1, if nothing else is said of it."
+	"approvalbot docs man DIR writes manual pages.\nA command that fails says why on standard error and ends with exit status 1, unless its help names another."
 
 func table(b *strings.Builder, head string, list []option) {
 	fmt.Fprintf(b, "| %s |\n|---|---|\n", head)

@@ -22,7 +22,7 @@ import (
 )
 
 func newAuditCommand(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "audit", Short: "Look at the log, export it, and check that nobody changed it"}
+	cmd := &cobra.Command{Use: "audit", Short: "Look at the log, export it, and check that it was not changed"}
 	cmd.AddCommand(newAuditListCommand(a), newAuditExportCommand(a), newAuditVerifyCommand(a), newAuditKeysCommand(a))
 	return cmd
 }
@@ -239,7 +239,7 @@ func what(r proof.Record) string {
 func newAuditKeysCommand(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "keys",
-		Short: "Print the keys that checkpoints are checked with, and where those of receipts are",
+		Short: "Print the keys that checkpoints are checked with, and the address of those of receipts",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.Client()

@@ -333,7 +333,7 @@ func printChecked(a *app.App, r proof.Report, keys []string, kept proof.Checkpoi
 	case signed:
 		fmt.Fprintf(w, "Signatures were checked with %s, as given.\n", display.Escape(strings.Join(keys, " and ")))
 	default:
-		fmt.Fprintf(w, "Nothing in them is signed, so %s, as given, was used for nothing.\n",
+		fmt.Fprintf(w, "They hold no signature, so %s, as given, was not used.\n",
 			display.Escape(strings.Join(keys, " and ")))
 	}
 }

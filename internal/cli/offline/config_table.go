@@ -45,7 +45,7 @@ func printPolicy(a *app.App, cfg config.Config) error {
 	}
 	printSection(a, "Rules, of which the first that matches counts:", rules)
 	undecided, err := undecidedLines(cfg)
-	printSection(a, "What nobody decides, by its class:", undecided)
+	printSection(a, "What happens to an undecided request, by class:", undecided)
 	return err
 }
 
@@ -59,7 +59,7 @@ func printBeyondClass(a *app.App, cfg config.Config, people []string) {
 	if cfg.Approvals.Enabled() {
 		state = "enabled, mode " + t.Mode
 	}
-	own := "nobody approves their own"
+	own := "no person approves their own"
 	if t.SelfApproval == "solo" {
 		own = "people may approve their own (solo)"
 	}

@@ -47,9 +47,9 @@ func execLine(x config.Exec) string {
 	}
 	switch x.AskFallback {
 	case "allowlist":
-		line += "; when nobody is reached a hit runs"
+		line += "; if no approver can be reached a hit runs"
 	case "full":
-		line += "; when nobody is reached it RUNS"
+		line += "; if no approver can be reached it RUNS"
 	}
 	if len(x.Allowlist) > 0 {
 		line += "; allowed " + strings.Join(config.Texts(x.Allowlist), ", ")
@@ -148,9 +148,9 @@ func projectCodeLine(p config.Policy) string {
 	case "ask":
 		return "tests and builds of the workspace ask"
 	case "confined":
-		return "tests and builds of the workspace run confined, and ask where they cannot"
+		return "tests and builds of the workspace run confined, and ask if they cannot"
 	}
-	return "tests and builds of the workspace run unasked, whatever code they run (projectCode: allow)"
+	return "tests and builds of the workspace run unasked, with any code in them (projectCode: allow)"
 }
 
 // confineLine says which calls may run confined, and which tokens may ask for that;
@@ -178,7 +178,7 @@ func confineLine(c config.Config) string {
 		line += "; of agents " + strings.Join(agents, ", ")
 	}
 	if len(tokens) == 0 {
-		return line + "; no token may say that it confines (mayConfine), so nothing does"
+		return line + "; no token may say that it confines (mayConfine), so no call runs confined"
 	}
 	return line + ", if it is asked by token " + strings.Join(tokens, ", ") + " (experimental)"
 }
@@ -187,7 +187,7 @@ func confineLine(c config.Config) string {
 func placeLines(c config.Config) []namedLine {
 	out := []namedLine{}
 	for _, a := range c.Agents.List {
-		text := cmp.Or(strings.Join(a.Workspace, ", "), "a call's workdir where it is a plain project directory")
+		text := cmp.Or(strings.Join(a.Workspace, ", "), "a call's workdir if it is a plain project directory")
 		if a.Sandboxed {
 			text += "; its commands count as confined (sandboxed): unknown ones and the project's code are R2"
 		}

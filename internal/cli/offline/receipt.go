@@ -95,14 +95,14 @@ func verifyReceipt(ctx context.Context, a *app.App, receipt string, v receiptChe
 		return err
 	}
 	if notes.Notes != nil && proof.NotesHash(*notes.Notes) != r.NotesHash {
-		return errors.New("the receipt is for other notes than the call's file has: trust none of them")
+		return errors.New("the receipt is for other notes than the call's file has: do not trust the notes")
 	}
 	if a.JSON {
 		return a.PrintJSON(r)
 	}
 	printReceipt(a, r)
 	if r.NotesHash != "" && notes.Notes == nil {
-		fmt.Fprintln(a.Plain(), "People's notes were given with it, which were not checked: the call's file has none.")
+		fmt.Fprintln(a.Plain(), "People's notes were given with it, which were not checked: the call's file has no notes.")
 	}
 	return nil
 }

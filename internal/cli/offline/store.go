@@ -26,8 +26,8 @@ func newBackupCommand(a *app.App) *cobra.Command {
 		Short: "Write a checked copy of the store into a new file, also while the desk runs",
 		Long: "Write a copy of the configured SQLite store, as it is at one moment, into FILE, which must not be there. It appears when\n" +
 			"it is complete: the database and the log's chain were checked. The key file is not in it: keep a copy of that too, but\n" +
-			"elsewhere, since whoever has both can read what waits sealed. To restore, put FILE and the key file where store.url and\n" +
-			"store.keyFile point, and start the desk. PostgreSQL is backed up with pg_dump.",
+			"elsewhere, since both together open the sealed calls. To restore, put FILE and the key file at the paths of store.url and\n" +
+			"store.keyFile, and start the desk.  PostgreSQL is backed up with pg_dump.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runBackup(cmd.Context(), a, args[0]) },
 	}
@@ -81,7 +81,7 @@ func newKeysCommand(a *app.App) *cobra.Command {
 		Short: "Give the store another key and seal everything anew; the desk must be stopped",
 		Long: "Make a new key, seal every call of the store anew with it, and put it in the key file's place. A crash at any point\n" +
 			"leaves a store that starts. Old checkpoints still count, and old receipts too unless the key was --exposed.\n" +
-			"The old key signs the new one, so that clients that pinned it follow; an --exposed key signs nothing.\n" +
+			"The old key signs the new one, so that clients that pinned it follow; an --exposed key does not sign.\n" +
 			"Backups made before need the old key: " +
 			"it stays beside the new one, as KEYFILE.old-ID, unless it is discarded.",
 		Args: cobra.NoArgs,

@@ -78,7 +78,7 @@ func sayCompaction(a *app.App, c *store.Compaction, file string) {
 	if c.Disk >= 0 {
 		fmt.Fprintf(a.Stdout, "; %d are free there", c.Disk)
 	}
-	fmt.Fprintln(a.Stdout, ".\nNo desk has the store open; none can start before this is over.")
+	fmt.Fprintln(a.Stdout, ".\nNo desk has the store open, and no desk can start before this is over.")
 }
 
 // agrees asks for a yes. The end of the input is none.

@@ -21,7 +21,7 @@ func newMigrateCommand(a *app.App) *cobra.Command {
 		Short: "Move a stopped desk's whole state into another, empty store",
 		Long: "Copy all that one store holds into another, empty one: approvals, sealed calls, cards, grants, updates and the log, in one\n" +
 			"transaction. The log's chain is verified before and after and must be the same. Stop the desk first; afterwards point\n" +
-			"store.url at the new store. Calls are sealed anew where the key files differ.",
+			"store.url at the new store. Calls are sealed anew if the key files differ.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if toKeyFile == "" {

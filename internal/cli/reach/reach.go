@@ -148,7 +148,7 @@ func (d *desk) dialTCP(ctx context.Context, network, addr string) (net.Conn, err
 	if named == nil || d.pinned(leaf) || d.follow(ctx) && d.pinned(leaf) {
 		return conn, nil
 	}
-	return nil, errors.Join(fmt.Errorf("what answers at %s is %w as the desk: %w; nothing was sent to it; %s",
+	return nil, errors.Join(fmt.Errorf("what answers at %s is %w as the desk: %w; no request was sent to it; %s",
 		d.server.Host, api.ErrNotBelieved, named, d.renew()), conn.Close())
 }
 
@@ -167,7 +167,7 @@ func (d *desk) dialTLS(
 		if brokeOff(err) {
 			return nil, fmt.Errorf("the TLS handshake broke off: %w", err)
 		}
-		return nil, fmt.Errorf("what answers at %s is %w as the desk: it has none of its keys (%w); nothing was sent "+
+		return nil, fmt.Errorf("what answers at %s is %w as the desk: it does not have the desk's keys (%w); no request was sent "+
 			"to it; a desk behind a proxy on this machine needs plainTCP: true in %s", d.server.Host,
 			api.ErrNotBelieved, err, d.path)
 	}

@@ -34,13 +34,13 @@ func newDoctorCommand(a *app.App) *cobra.Command {
 		Long: "Look at the configuration, the store, the clock, each chat, each approver, who could be asked now, the verifier, the classifier and the\n" +
 			"running desk, and each runtime's hook that install has written for this user, this folder or this machine (is it as\n" +
 			"install writes it, trusted and not switched off; its program, client file and desk; when it last asked), and say on one\n" +
-			"line each how it is. Nothing is posted and nothing is changed, so a running desk is not disturbed. Exit status: 0, or 1\n" +
+			"line each how it is. It posts no message and changes no file, so a running desk is not disturbed. Exit status: 0, or 1\n" +
 			"if something would stop an approval or let a call run without one (a line begins with FAIL), such as that no desk\n" +
-			"runs. Before the first start, and while it is stopped on purpose, leave that out with --offline. health asks nothing but\n" +
+			"runs. Before the first start, and while it is stopped on purpose, leave that out with --offline. health asks only\n" +
 			"whether the running desk is ready, without a token, for probes: exit status 0 if it is, else 1.\n" +
 			"With --live it looks at one runtime's hook, and tries it if it is in force: the runtime's own client, with that hook's\n" +
 			"program, a fake model, a folder that is thrown away and a desk of doctor's own, must run an allowed command and not a\n" +
-			"denied one, and it is said what becomes of one while the desk is down. Nothing of yours is written. Runtimes: " + strings.Join(live.Runtimes(), ", ") + ".",
+			"denied one, and it is said what becomes of one while the desk is down. Your own files stay as they are. Runtimes: " + strings.Join(live.Runtimes(), ", ") + ".",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if runtime != "" {
@@ -59,7 +59,7 @@ func examine(ctx context.Context, a *app.App, offline bool) error {
 	if errors.Is(err, effective.ErrNone) { // an agent's machine may have no desk
 		if found = append(hooksFindings(ctx, a, nil, offline), ownKeyFindings(ctx, a, offline)...); len(found) > 0 {
 			found = append(found, confineFindings(ctx)...)
-			found, err = append(found, core.Warn("config", "there is none here, so no desk was looked at", "name one with --config")), nil
+			found, err = append(found, core.Warn("config", "no configuration was found, so no desk was looked at", "name one with --config")), nil
 		}
 	}
 	if err != nil {

@@ -70,7 +70,7 @@ func chatFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 		}
 	}
 	if len(looks) == 0 {
-		return []core.Diagnostic{core.Warn("chats", "none is on, so no cards go out", "set a bot token, or decide with approvalbot watch")}
+		return []core.Diagnostic{core.Warn("chats", "no chat is on, so no cards go out", "set a bot token, or decide with approvalbot watch")}
 	}
 	found := core.Gather(len(looks), looks...)
 	if !slices.ContainsFunc(placesOf(cfg), namedPlace.essential) {

@@ -19,7 +19,7 @@ import (
 func clientFindings(a *app.App, cfg config.Config) []core.Diagnostic {
 	var found []core.Diagnostic
 	const apart = "give askers a token with approvals.request alone;" +
-		" name the operator's client file with --client where it is needed"
+		" name the operator's client file with --client when it is needed"
 	if t, decides := operatorOf(cfg, a.Env["APPROVALBOT_TOKEN"]); decides {
 		found = append(found, core.Warn("client",
 			fmt.Sprintf("APPROVALBOT_TOKEN is the operator's token %s, and every program started here has it", t), apart))
@@ -37,7 +37,7 @@ func clientFindings(a *app.App, cfg config.Config) []core.Diagnostic {
 		found = append(found, core.Warn("client", oneLine(err), ""))
 	case decides:
 		found = append(found, core.Warn("client",
-			fmt.Sprintf("%s holds the operator's token %s for whoever asks as this user", path, t), apart))
+			fmt.Sprintf("%s holds the operator's token %s, and every program of this user asks with it", path, t), apart))
 	}
 	return append(found, reachableFindings(a, cfg)...)
 }

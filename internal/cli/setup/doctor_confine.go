@@ -13,7 +13,7 @@ func confineFindings(ctx context.Context) []core.Diagnostic {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if err := confine.Check(ctx); err != nil {
-		return []core.Diagnostic{core.OK("confine", "approvalbot confine runs nothing here: "+err.Error())}
+		return []core.Diagnostic{core.OK("confine", "approvalbot confine cannot run commands here: "+err.Error())}
 	}
 	return []core.Diagnostic{core.OK("confine", "approvalbot confine can confine commands here")}
 }

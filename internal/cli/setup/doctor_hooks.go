@@ -177,7 +177,7 @@ func deskFindings(
 	}
 	if file.Owner != "" && file.Owner != info.Name {
 		found = append(found, core.Fail(what, fmt.Sprintf("owner in %s is not %s, as the desk calls its token, so every allow "+
-			"is refused", o.Client, info.Name), "correct owner there, if nothing but the desk answers at "+server))
+			"is refused", o.Client, info.Name), "correct owner there, if only the desk answers at "+server))
 	}
 	found = append(found, core.OK(what, fmt.Sprintf("%s names the desk %s, which takes its token %s",
 		o.Client, server, info.Name)))
@@ -185,7 +185,7 @@ func deskFindings(
 	case err != nil:
 		return append(found, core.Warn(what, "when it last asked cannot be seen: "+oneLine(err), ""))
 	case len(newest.Items) == 0:
-		return append(found, core.Warn(what, "nothing was ever asked with the token "+info.Name,
+		return append(found, core.Warn(what, "no call was ever asked with the token "+info.Name,
 			"start the client and let it run a command"))
 	default:
 		return append(found, core.OK(what, "the token "+info.Name+" last asked at "+show.When(newest.Items[0].CreatedAtMs)))

@@ -47,7 +47,7 @@ func deskKeyFindings(
 		found = append(found, core.Warn(what, path+" has no deskKeys:"+while+" and is believed", renew))
 	}
 	if file.Owner == "" && len(file.DeskKeys) > 0 && (file.PlainTCP || strings.HasPrefix(server, "https:")) {
-		found = append(found, core.Warn(what, path+" has no owner: what stands between it and the desk could ask with "+
+		found = append(found, core.Warn(what, path+" has no owner: a program between it and the desk could ask with "+
 			"another token, and the desk's allow for that counts", renew))
 	}
 	var away []core.Diagnostic
@@ -78,7 +78,7 @@ func socketFindings(ctx context.Context, what string, file config.ClientFile, pa
 	}
 	fix := "start the desk, or correct socket in " + path
 	if len(file.DeskKeys) == 0 {
-		return []core.Diagnostic{core.Fail(what, oneLine(err)+", and without deskKeys nothing else is asked", fix)}
+		return []core.Diagnostic{core.Fail(what, oneLine(err)+", and without deskKeys no other address is asked", fix)}
 	}
 	return []core.Diagnostic{core.Warn(what, oneLine(err)+", so server is asked by TLS instead", fix)}
 }

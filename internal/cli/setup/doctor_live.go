@@ -53,7 +53,7 @@ func doctorLive(ctx context.Context, a *app.App, name string) error {
 	}
 	installed := installations(a, r.Name)
 	if len(installed) == 0 {
-		return fmt.Errorf("nothing is installed for %s here, so nothing was tried: run approvalbot install %s", r.Title, r.Name)
+		return fmt.Errorf("no hook is installed for %s here that could be tried: run approvalbot install %s", r.Title, r.Name)
 	}
 	found, tried := checkInstalled(ctx, a, installed)
 	if tried == nil {
@@ -98,7 +98,7 @@ func checkInstalled(ctx context.Context, a *app.App, installed []install.Options
 	case tried == nil:
 		why = "what is installed is not in force"
 	case tried.Beside:
-		why = "a hook beside the dialog is asked only where the client asks its user"
+		why = "a hook beside the dialog is asked only when the client asks its user"
 	default:
 		return found, tried
 	}

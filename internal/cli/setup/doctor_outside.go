@@ -54,7 +54,7 @@ func serverFindings(ctx context.Context, cfg config.Config, offline bool) []core
 		return []core.Diagnostic{core.Fail("desk", "what answers at "+cfg.LocalURL()+" is no approval desk",
 			"let server.listen and what runs there agree")}
 	case err != nil:
-		return []core.Diagnostic{core.Fail("desk", "none runs at "+cfg.LocalURL(),
+		return []core.Diagnostic{core.Fail("desk", "no desk runs at "+cfg.LocalURL(),
 			"start it with approvalbot serve; if it is not to run now, look with --offline")}
 	case !r.Ready:
 		return []core.Diagnostic{core.Fail("desk", "it runs but is not ready: store "+r.Store+", policy "+r.Policy, "see its log")}
@@ -149,7 +149,7 @@ func classifierFindings(ctx context.Context, cfg config.Config) []core.Diagnosti
 	}
 	defer c.Close()
 	call := approval.Call{ToolName: "approvalbot.doctor", AgentID: "approvalbot",
-		Params: []byte(`{"test":true,"note":"This is a test of the connection. Nothing will run, whatever the answer."}`)}
+		Params: []byte(`{"test":true,"note":"This is a test of the connection. It will not run, even if it is allowed."}`)}
 	static := approval.Judgement{Outcome: approval.OutcomeAsk,
 		Assessment: approval.Assessment{RiskClass: approval.R3, Source: "static", ReasonCodes: []string{"unknown-tool"}}}
 	start := time.Now()

@@ -55,7 +55,7 @@ func suspendedFindings(all []signin.Passkey) []core.Diagnostic {
 		return nil
 	}
 	return []core.Diagnostic{core.OK("passkeys", "suspended, because the configuration did not name their person for a "+
-		"time; they sign nothing, and who is back makes a new one: "+strings.Join(who, ", "))}
+		"time; they sign no yes, and a person who is back makes a new one: "+strings.Join(who, ", "))}
 }
 
 // holderFindings compares the people who could approve with those who have a passkey.
@@ -74,7 +74,7 @@ func holderFindings(classes []effective.ClassPolicy, all []signin.Passkey) (foun
 	}
 	switch {
 	case len(without) > 0:
-		found = append(found, core.Warn("passkeys", "a yes must be signed, and these have none to sign it with: "+
+		found = append(found, core.Warn("passkeys", "a yes must be signed, and these people have no passkey for it: "+
 			strings.Join(without, ", "), enrol))
 	case len(found) == 0:
 		found = append(found, core.OK("passkeys", "everybody who could approve has one"))

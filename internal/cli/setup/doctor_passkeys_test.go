@@ -51,7 +51,7 @@ approvals: {tools: {policy: {%s}}}
 	enrol("alice")
 	require.Equal(t, []string{
 		"FAIL R4 needs 2 signed approvals, and 1 of those who could approve have a passkey: such requests are denied at once",
-		"warn a yes must be signed, and these have none to sign it with: bob",
+		"warn a yes must be signed, and these people have no passkey for it: bob",
 	}, findings("stepUpAtOrAbove: R4, minApprovalsByRisk: {R4: 2}"))
 	enrol("bob")
 	require.Equal(t, []string{"ok everybody who could approve has one"}, findings("stepUpAtOrAbove: R4"))

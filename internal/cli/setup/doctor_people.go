@@ -83,10 +83,10 @@ func askedFinding(c effective.ClassPolicy, asked []effective.Asked, now time.Tim
 		names = append(names, a.Text(now, zone))
 	}
 	if c.Unmapped > 0 {
-		names = append(names, fmt.Sprintf("%d account(s) of nobody under people", c.Unmapped))
+		names = append(names, fmt.Sprintf("%d account(s) that no person under people has", c.Unmapped))
 	}
 	if c.Open {
-		names = append(names, "whoever has an allowed role")
+		names = append(names, "everyone with an allowed role")
 	}
 	what, text := "asked about "+c.Class+" now", strings.Join(names, ", ")
 	switch {
@@ -95,5 +95,5 @@ func askedFinding(c effective.ClassPolicy, asked []effective.Asked, now time.Tim
 	case c.Unmapped > 0 || c.Open || slices.ContainsFunc(asked, effective.Asked.Hears):
 		return core.OK(what, text)
 	}
-	return core.Warn(what, text, "all are away or in quiet hours: nobody is sure to hear of it until one of them looks")
+	return core.Warn(what, text, "all are away or in quiet hours: a request may go unnoticed until one of them looks")
 }

@@ -43,7 +43,7 @@ approvals: {tools: {policy: {denyAtOrAbove: R4, breaksQuietAtOrAbove: R4}, onDut
 	require.Len(t, got, 1)
 	require.Regexp(t, `^warn asked about R3 now: alice by telegram \(quiet until .* UTC\) — all are away or in quiet hours`, got[0])
 
-	require.Equal(t, []string{"ok asked about R3 now: 1 account(s) of nobody under people — "}, findings("", ""))
+	require.Equal(t, []string{"ok asked about R3 now: 1 account(s) that no person under people has — "}, findings("", ""))
 	const web = `{name: web, among: [bob], timezone: UTC, calendar: web.ics}`
 	const bob = `{name: bob, email: bob@example.org}, {name: alice, telegram: 111}`
 	require.Equal(t, "warn on duty web: all of bob, since the calendar cannot be read: no such file or directory"+
@@ -88,8 +88,8 @@ approvals: {tools: {policy: {denyAtOrAbove: R4}}}
 		})
 		require.NoError(t, err)
 		if a.Person == "alice" {
-			require.Regexp(t, `^ok alice by telegram \(away until .*, bob stands in\), bob by telegram$`, finding())
+			require.Regexp(t, `^ok alice by telegram \(away until .*, delegate bob\), bob by telegram$`, finding())
 		}
 	}
-	require.Regexp(t, `^warn alice by telegram \(away until .*, bob stands in\), bob by telegram \(away until .*\)$`, finding())
+	require.Regexp(t, `^warn alice by telegram \(away until .*, delegate bob\), bob by telegram \(away until .*\)$`, finding())
 }

@@ -125,7 +125,7 @@ func spaceFindings(dir string) []core.Diagnostic {
 	}
 	switch words := fmt.Sprintf("%d MB are free in %s", free>>20, dir); {
 	case free < 1<<20:
-		return []core.Diagnostic{core.Fail("store", words+": nothing more can be written", "make room")}
+		return []core.Diagnostic{core.Fail("store", words+": the store has no room for new records", "make room")}
 	case free < tightSpace:
 		return []core.Diagnostic{core.Warn("store", words, "make room: a full disk stops every approval")}
 	default:

@@ -39,9 +39,9 @@ func newInitCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [FILE]",
 		Short: "Write a starter configuration, after three questions",
-		Long: "Write a starter configuration into FILE (else approvalbot.yaml), which config check takes: where people decide, where\n" +
-			"the bot's token is, and who decides. Flags answer the questions; what no flag says is asked. Fresh API tokens for an\n" +
-			"agent and an operator go into files of their own beside it (0600), never into the configuration. Nothing that is\n" +
+		Long: "Write a starter configuration into FILE (else approvalbot.yaml), which config check takes: in which chat people decide, which\n" +
+			"token the bot has, and who decides. Flags answer the questions; what no flag says is asked.  Fresh API tokens for an\n" +
+			"agent and an operator go into files of their own beside it (0600), never into the configuration. No file that is\n" +
 			"there is overwritten.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,7 +53,7 @@ func newInitCommand(a *app.App) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&s.decide, "decide", "", "where people decide: "+places())
+	f.StringVar(&s.decide, "decide", "", "the place in which people decide: "+places())
 	f.StringVar(&s.tokenEnv, "token-env", "", "the environment variable with the bot's token")
 	f.StringVar(&s.tokenFile, "token-file", "", "the file with the bot's token")
 	f.StringVar(&s.who, "who", "", "who decides: a numeric user id; for terminal, a name")
@@ -299,7 +299,7 @@ func (s *starter) localChat() (local.Chat, error) {
 	case err != nil && s.chat != "":
 		return c, fmt.Errorf("--who or --chat is no id of %s: give what /whoami says there", s.decide)
 	case err != nil:
-		return c, fmt.Errorf("that is no user id of %s: give the number that /whoami says, or nothing", s.decide)
+		return c, fmt.Errorf("that is no user id of %s: give the number that /whoami says, or leave it empty", s.decide)
 	case c.At.To == "" && c.User != "":
 		c.At = approval.DirectChat(s.decide, c.User)
 	}

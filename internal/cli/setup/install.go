@@ -60,9 +60,9 @@ func newInstallCommand(a *app.App) *cobra.Command {
 	at.flags(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&at.beside, "beside", false,
-		"ask beside the runtime's own dialog, where it would have asked, instead of before every call")
+		"ask beside the runtime's own dialog, when it would have asked, instead of before every call")
 	f.BoolVar(&at.silent, "silent-allow", false,
-		"claude-code: where policy allows a call its own rules and dialog go on, instead of the desk's allow")
+		"claude-code: if policy allows a call, its own rules and dialog go on, instead of the desk's allow")
 	f.BoolVar(&at.trust, "trust", false, "codex: mark the hook as trusted, without asking first")
 	return cmd
 }
@@ -72,7 +72,7 @@ func newUninstallCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall RUNTIME",
 		Short: "Take approvalbot out of a runtime's configuration again",
-		Long: "Give back the very bytes from before install. Where the file was changed since, approvalbot's part alone is taken out.\n" +
+		Long: "Give back the very bytes from before install. If the file was changed since, only approvalbot's part is taken out.\n" +
 			"Without a scope every file that approvalbot is in is written.",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: runtimeNames,
@@ -85,10 +85,10 @@ func newUninstallCommand(a *app.App) *cobra.Command {
 func (at *attaching) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&at.managed, "managed", false,
-		"the machine's managed file, which nobody but its administrator can switch off")
+		"the machine's managed file, which only its administrator can switch off")
 	f.BoolVar(&at.user, "user", false, "this user's file")
-	f.BoolVar(&at.project, "project", false, "the file in the working directory, for whoever works there")
-	f.BoolVar(&at.print, "print", false, "show what would be written as a diff, and write nothing")
+	f.BoolVar(&at.project, "project", false, "the file in the working directory, for every user who works there")
+	f.BoolVar(&at.print, "print", false, "show what would be written as a diff, without writing it")
 	cmd.MarkFlagsMutuallyExclusive("managed", "user", "project")
 }
 
@@ -189,7 +189,7 @@ func installHooks(ctx context.Context, a *app.App, name string, at attaching) er
 func chooseSilence(ctx context.Context, a *app.App, o *install.Options, at attaching) error {
 	if at.silent && !o.CanBeSilent() {
 		return fmt.Errorf("--silent-allow is for claude-code without --beside: of %s it is not known that its own rules go on "+
-			"where a hook decides nothing", o.Runtime.Title)
+			"if a hook gives no decision", o.Runtime.Title)
 	}
 	before, installed := install.Find(*o)
 	switch {
@@ -203,7 +203,7 @@ func chooseSilence(ctx context.Context, a *app.App, o *install.Options, at attac
 		return nil // no person is at the terminal, or root is asked something else
 	}
 	lines, _ := app.ReadLines(ctx, a.Stdin)
-	answer, err := askPerson(ctx, a, lines, fmt.Sprintf("Where policy allows a call, should %s still go by its own rules, "+
+	answer, err := askPerson(ctx, a, lines, fmt.Sprintf("If policy allows a call, should %s still go by its own rules, "+
 		"and perhaps ask you, instead of running it?", o.Runtime.Title), "no")
 	o.Silent = err == nil && strings.HasPrefix(strings.ToLower(answer), "y")
 	return err
@@ -216,7 +216,7 @@ func agreed(ctx context.Context, a *app.App, o install.Options, changes []instal
 	if o.Scope != install.Managed || !slices.ContainsFunc(changes, others) {
 		return nil
 	}
-	refused := fmt.Errorf("nothing was written: for root, install writes %s, the settings of every user of this machine; "+
+	refused := fmt.Errorf("no file was written: for root, install writes %s, the settings of every user of this machine; "+
 		"say so with --managed, or name --user for root's own", o.File())
 	if !show.IsTerminal(a.Stdin) {
 		return refused
@@ -419,7 +419,7 @@ func unfit(t api.TokenInfo) string {
 		return "may do more than ask (" + strings.Join(t.Scopes, ", ") +
 			"): an agent that reads it would approve for itself"
 	case t.AgentID == "":
-		return "names no agentId, so an agent could call itself whatever it likes"
+		return "names no agentId, so an agent could give itself any name"
 	}
 	return ""
 }
@@ -430,7 +430,7 @@ func tokenLines(r hook.Runtime, server string) string {
 
     - {name: %[1]s, tokenFile: %[1]s.token, scopes: [approvals.request], agentId: %[1]s}
 
-In a file of the agent's user, readable by nobody else (chmod 600):
+In a file that only the agent's user can read (chmod 600):
 
     server: %[2]s
     token: THE SECRET

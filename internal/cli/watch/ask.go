@@ -97,7 +97,7 @@ type wish struct {
 // The errors of a line that is no answer.
 var (
 	errNotOffered = errors.New("an answer that the request does not offer")
-	errNoAnswer   = errors.New("none of the answers")
+	errNoAnswer   = errors.New("not one of the answers")
 )
 
 // answerOf reads a line: an answer's key or word, and behind a colon a reason, or a note after the
@@ -120,7 +120,7 @@ func answerOf(line string, choices []answer) (wish, error) {
 
 // explain lists what each key does, after one without effect.
 func (w *watcher) explain(choices []answer) {
-	fmt.Fprintln(w.Stdout, "That is none of the keys:")
+	fmt.Fprintln(w.Stdout, "That key has no effect. The keys are:")
 	for _, x := range choices {
 		fmt.Fprintf(w.Stdout, "  %s, %-8s %s\n", x.key, x.word, x.does)
 	}

@@ -93,7 +93,7 @@ func (w *watcher) rest(ctx context.Context, d *dialog) error {
 	if !d.typing {
 		return nil
 	}
-	w.bottom("Enter goes on; what you were typing answers nothing.")
+	w.bottom("Enter goes on; what you were typing is not taken as an answer.")
 	for {
 		select {
 		case p, ok := <-w.keys.pressed:
@@ -131,7 +131,7 @@ func (w *watcher) press(ctx context.Context, d *dialog, p press) (over bool, err
 	case key == "":
 		return false, nil
 	case !one:
-		d.asked, d.hint = nil, "(several at once, none counted)"
+		d.asked, d.hint = nil, "(several keys at once: not counted)"
 		return false, nil
 	case d.asked != nil:
 		again := *d.asked
@@ -153,7 +153,7 @@ func (w *watcher) press(ctx context.Context, d *dialog, p press) (over bool, err
 		show.Details(w.column(), d.of)
 		w.drew()
 	case key == "u":
-		d.hint = "(nothing to take back)"
+		d.hint = "(no decision to take back)"
 	case slices.ContainsFunc(answers, func(x answer) bool { return x.key == key }):
 		d.hint = notOffered
 	default:

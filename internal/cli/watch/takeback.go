@@ -73,7 +73,7 @@ func (w *watcher) pressIdle(ctx context.Context, p press) {
 		w.wipe()
 		w.explainKeys(answers)
 	default:
-		w.bottom("Nothing is waiting for an answer.")
+		w.bottom("No request is waiting for an answer.")
 		return
 	}
 	w.idle()

@@ -193,7 +193,7 @@ func (w *watcher) pause(ctx context.Context) error {
 			return errDone
 		case line := <-w.idleLines():
 			if line != "" {
-				fmt.Fprintln(w.Stdout, "Nothing is waiting for an answer.")
+				fmt.Fprintln(w.Stdout, "No request is waiting for an answer.")
 			}
 		}
 	}
