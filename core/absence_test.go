@@ -328,7 +328,7 @@ func TestWhoIsHereCouldAllow(t *testing.T) {
 	require.True(t, people.MetNow(a, lending(t).At(time.UnixMilli(150), away("alice dave")...)), "a role of the chat may let somebody")
 	require.True(t, people.MetNow(needing(9, nil), lending(t).At(time.UnixMilli(150), away("alice")...)), "or many")
 	why := people.WithoutApprovers(a, closed.At(time.UnixMilli(150), away("alice dave>alice")...)).Why[0]
-	require.Contains(t, why, "Nobody who is here can allow this: away are alice until ")
+	require.Contains(t, why, "No available approver can allow this: away are alice until ")
 	require.Contains(t, why, ", dave until ")
 	verified := needing(1, &approval.VerifierNeed{Accounts: []string{"telegram:1"}})
 	require.True(t, people.MetNow(verified, closed.At(time.UnixMilli(150))))
@@ -360,10 +360,10 @@ func TestAdmitsAbsence(t *testing.T) {
 		{"alice>alice", 200, "", "must be another person"},
 		{"alice>zoe", 200, "", "must be an approver already"},
 		{"alice>erin", 200, "", "must be an approver already"},
-		{"erin>bob", 200, "", "has nothing to lend"},
-		{"frank>bob", 200, "", "has nothing to lend"},
-		{"alice>bob", 200, "bob>alice", "alice, bob would stand in for each other"},
-		{"alice>bob", 200, "bob>carl carl>alice", "alice, bob, carl would stand in for each other"},
+		{"erin>bob", 200, "", "has no right to lend"},
+		{"frank>bob", 200, "", "has no right to lend"},
+		{"alice>bob", 200, "bob>alice", "alice, bob would be each other's delegates"},
+		{"alice>bob", 200, "bob>carl carl>alice", "alice, bob, carl would be each other's delegates"},
 	} {
 		a := away(c.say)[0]
 		a.SinceMs, a.UntilMs = 150, c.until

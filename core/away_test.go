@@ -155,7 +155,7 @@ func TestAway_InAChat(t *testing.T) {
 		require.Equal(t, approval.CodeNotAnApprover, approval.CodeOf(err))
 	}
 	_, err = d.Chats().VoterAway(t.Context(), approval.Voter{Channel: "telegram", UserID: "2"}, "alice", until, ref(4))
-	require.ErrorContains(t, err, "bob, alice would stand in for each other")
+	require.ErrorContains(t, err, "bob, alice would be each other's delegates")
 	was, err := d.Chats().VoterBack(t.Context(), approval.Voter{Channel: "telegram", UserID: "1"}, ref(5))
 	require.NoError(t, err)
 	require.True(t, was)
@@ -300,7 +300,7 @@ func TestWhatNobodyPresentCanAllowIsSaid(t *testing.T) {
 	a := d.submit(t, "ops")
 	require.Equal(t, approval.Pending, a.Status)
 	require.Contains(t, a.Assessment.ReasonCodes, approval.ReasonAway)
-	require.Contains(t, a.Why[0], "Nobody who is here can allow this: away are alice until ")
+	require.Contains(t, a.Why[0], "No available approver can allow this: away are alice until ")
 	require.NotContains(t, d.submit(t, "ask").Assessment.ReasonCodes, approval.ReasonAway)
 	require.Equal(t, approval.Approved, d.allow(t, a, alice).Status, "who is away may answer all the same")
 

@@ -97,7 +97,7 @@ func TestEnoughForDuty(t *testing.T) {
 	require.Equal(t, 1, d.Having(people.RoleOnDuty("ops"), bob))
 	a := forDuty(1)
 	a.Askers = []approval.Requester{{Person: "alice"}, {Person: "bob"}}
-	require.Equal(t, "There are too few approvers for this: it needs 1 on duty (ops) beside whoever asked.", people.QuorumImpossible(a, d))
+	require.Equal(t, "There are too few approvers for this: it needs 1 on duty (ops) beside the askers.", people.QuorumImpossible(a, d))
 }
 
 // Whom asking makes sense.

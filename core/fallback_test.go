@@ -44,7 +44,7 @@ func TestWhyAQuorumCannotBeMet(t *testing.T) {
 		}
 		return a
 	}
-	require.Contains(t, people.QuorumImpossible(asked(1, "bob"), directory("bob")), "Nobody but whoever asked could approve this.")
+	require.Contains(t, people.QuorumImpossible(asked(1, "bob"), directory("bob")), "Only the askers themselves could approve this.")
 	why := people.QuorumImpossible(asked(2, "bob", "carol", "dave"), directory("alice", "bob", "carol", "dave"))
 	require.Contains(t, why, "it needs 2, and there is 1.")
 	require.Contains(t, why, "selfApproval: solo")

@@ -224,7 +224,7 @@ func TestStepUp_VerifiersPeople(t *testing.T) {
 	d.use(func(r *core.Rules) { r.Verifier = wantsBob{} })
 	a := d.submit(t, "signed")
 	require.Equal(t, approval.Denied, a.Status)
-	require.Contains(t, a.Reason, "one of the verifier's people beside whoever asked, and with a passkey")
+	require.Contains(t, a.Reason, "one of the verifier's people beside the askers, and with a passkey")
 	d.enrol(t, "bob")
 	a = d.submit(t, "signed")
 	_, err := d.yes(t, "alice", a)

@@ -33,7 +33,7 @@ func TestWhatBecomesOfACall(t *testing.T) {
 		"a drill always goes to people": {tool: approval.DrillTool, want: approval.Pending},
 		"people are not asked about their own call": {
 			tool: "two", more: func(c *approval.Call) { c.Requester = &approval.Requester{Person: "bob"} }, want: approval.Denied,
-			why: "Too few people beside whoever asked could approve this: " +
+			why: "Too few people beside the askers could approve this: " +
 				"it needs 2, and there is 1. Name another approver, or set approvals.tools.selfApproval: solo " +
 				"to let people approve their own requests.",
 		},

@@ -37,7 +37,7 @@ func Believe(receipt string, pins []ed25519.PublicKey, want Asked, now time.Time
 	case receipt == "":
 		return fail("it came without a receipt")
 	case errors.Is(err, errUnknownKey):
-		return fail("its receipt is signed with none of the pinned keys")
+		return fail("its receipt is not signed with a pinned key")
 	case err != nil:
 		return fail("its receipt is not valid: " + err.Error())
 	case now.Add(-clockSkew).Unix() >= r.Expires:

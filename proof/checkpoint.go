@@ -148,7 +148,7 @@ func OpenCheckpoint(text string, verifierKeys ...string) (Checkpoint, error) {
 func openNote(origin, text string, known note.Verifiers) (Checkpoint, error) {
 	n, err := note.Open(oneEnd(text), known)
 	if unsigned := (*note.UnverifiedNoteError)(nil); errors.As(err, &unsigned) {
-		return Checkpoint{}, errors.New("the checkpoint is signed by none of the known keys")
+		return Checkpoint{}, errors.New("the checkpoint is not signed by a known key")
 	} else if bad := (*note.InvalidSignatureError)(nil); errors.As(err, &bad) {
 		return Checkpoint{}, errors.New("the checkpoint's signature does not fit: it was changed, or it is forged")
 	} else if err != nil {

@@ -78,7 +78,7 @@ func TestCheckpointRefuses(t *testing.T) {
 		"nothing":           {"", "not a signed checkpoint"},
 		"no signature":      {text, "not a signed checkpoint"},
 		"other number":      {strings.Replace(good, "\n7\n", "\n8\n", 1), "does not fit"},
-		"another's":         {func() string { n, _ := signer(t, 2, Checkpoints).SignCheckpoint(Checkpoint{7, someHash, 1}); return n }(), "none of the known keys"},
+		"another's":         {func() string { n, _ := signer(t, 2, Checkpoints).SignCheckpoint(Checkpoint{7, someHash, 1}); return n }(), "not signed by a known key"},
 		"of another log":    {with(logID(s.Public()), logID(signer(t, 2, Checkpoints).Public())), "another log"},
 		"other origin":      {with("approvalbot log", "go.sum database tree"), "not a checkpoint"},
 		"a line more":       {sign(text + "more\n"), "not a checkpoint"},
@@ -95,7 +95,7 @@ func TestCheckpointRefuses(t *testing.T) {
 		})
 	}
 	_, err = OpenCheckpoint(good)
-	require.ErrorContains(t, err, "none of the known keys")
+	require.ErrorContains(t, err, "not signed by a known key")
 	_, err = OpenCheckpoint(good, "approvalbot+x")
 	require.ErrorContains(t, err, "verifier key 1 is not one")
 	_, err = ReadCheckpoint(text)

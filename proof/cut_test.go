@@ -36,7 +36,7 @@ func TestVerifyEntries_OfACutLog(t *testing.T) {
 		"by retention":              {cut, true, ""},
 		"by nobody":                 {approval.Event{Type: approval.EventVote}, false, ""},
 		"somewhere else":            {elsewhere, false, ""},
-		"by another key":            {forged, false, "none of the known keys"},
+		"by another key":            {forged, false, "not signed by a known key"},
 		"another log":               {wrong, false, "written anew"},
 		"a checkpoint for a cut":    {replayed, false, "not to be trusted"},
 		"a cut for a checkpoint":    {disguised, false, "not to be trusted"},

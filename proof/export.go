@@ -166,7 +166,7 @@ func readHeader(in *bufio.Scanner) (h Header, err error) {
 	case h.From < 1 || h.To < h.From-1:
 		return h, errors.New("the export's header was changed: its range has no sense")
 	case h.From == 1 && h.PrevHash != "":
-		return h, errors.New("the export's header was changed: nothing comes before record 1")
+		return h, errors.New("the export's header was changed: no record comes before record 1")
 	case h.From > 1 && h.From <= h.To && h.PrevHash == "":
 		return h, &approval.BadRecord{Seq: h.From - 1, Problem: "was missing from the log when it was exported"}
 	}
@@ -186,7 +186,7 @@ func lines(in *bufio.Scanner, to int64) iter.Seq2[approval.Entry, error] {
 				e, err = parseLine(b)
 			}
 			if err == nil && e.Seq > to {
-				err = badLine(fmt.Sprintf("is not the next one, or should not be there: record %d stands there, "+
+				err = badLine(fmt.Sprintf("is not the next one, or should not be there: record %d is there,  "+
 					"after the end that the export names", e.Seq))
 			}
 			if !yield(e, err) || err != nil {

@@ -145,7 +145,7 @@ func TestExportOfABrokenLog(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, WriteExport(&b, Header{From: 1, To: 6}, each(slices.Delete(slices.Clone(all), 2, 3))))
 	_, err := VerifyExport(&b, Options{})
-	require.EqualError(t, err, "log record 3 is missing: record 4 stands in its place")
+	require.EqualError(t, err, "log record 3 is missing: record 4 is in its place")
 
 	b.Reset()
 	all[3].PrevHash = "" // as the store reads it where record 3 is gone
@@ -165,7 +165,7 @@ func TestHeaderRefuses(t *testing.T) {
 		"from in the past": {later, `"from":3`, `"from":2`, "log record 2 is missing"},
 		"from too late":    {later, `"from":3`, `"from":4`, "log record 4 is not in its place"},
 		"from zero":        {text, `"from":1`, `"from":0`, "range has no sense"},
-		"before the first": {text, `"prevHash":""`, `"prevHash":"ab"`, "nothing comes before record 1"},
+		"before the first": {text, `"prevHash":""`, `"prevHash":"ab"`, "no record comes before record 1"},
 		"other prevHash":   {later, all[1].Hash, someHash, "log record 3 was changed"},
 		"to too small":     {text, `"to":6`, `"to":5`, "log record 6 is not the next one, or should not be there"},
 		"to too large":     {text, `"to":6`, `"to":7`, "log record 7 is missing: the export ends"},
@@ -223,7 +223,7 @@ func TestBadCheckpointsInALog(t *testing.T) {
 		data json.RawMessage
 		want string
 	}{
-		"another's":     {keeps(other, Checkpoint{9, all[8].Hash, 1}), "none of the known keys"},
+		"another's":     {keeps(other, Checkpoint{9, all[8].Hash, 1}), "not signed by a known key"},
 		"of itself":     {keeps(s, Checkpoint{10, someHash, 1}), "not before it"},
 		"of the future": {keeps(s, Checkpoint{99, someHash, 1}), "not before it"},
 		"other hash":    {keeps(s, Checkpoint{9, someHash, 1}), "written anew"},
@@ -239,7 +239,7 @@ func TestBadCheckpointsInALog(t *testing.T) {
 	}
 	log := aLog(t, 10, s)
 	_, err := VerifyEntries(each(log), Options{})
-	require.ErrorContains(t, err, "none of the known keys", "without keys a checkpoint is not trusted")
+	require.ErrorContains(t, err, "not signed by a known key", "without keys a checkpoint is not trusted")
 	_, err = VerifyEntries(each(log), Options{Keys: []string{"x"}})
 	require.ErrorContains(t, err, "verifier key 1 is not one")
 }
@@ -273,7 +273,7 @@ func TestExpectedCheckpointMustBeSigned(t *testing.T) {
 	copy(lines[1:4], strings.Split(later, "\n")[1:4])
 	for kept, want := range map[string]string{
 		strings.Join(lines, "\n"):                               "the checkpoint's signature does not fit",
-		checkpointOf(t, signer(t, 2, Checkpoints), all[4]):      "none of the known keys",
+		checkpointOf(t, signer(t, 2, Checkpoints), all[4]):      "not signed by a known key",
 		strings.ReplaceAll(good, "approvalbot log", "some log"): "not to be trusted",
 		"hello": "not a signed checkpoint",
 	} {
@@ -282,7 +282,7 @@ func TestExpectedCheckpointMustBeSigned(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	_, err := VerifyExport(strings.NewReader(export(t, all, 1, 9)), Options{Expect: good})
-	require.ErrorContains(t, err, "none of the known keys", "an export that names no key")
+	require.ErrorContains(t, err, "not signed by a known key", "an export that names no key")
 }
 
 func TestErrorsOfTheLogAreNoBadRecords(t *testing.T) {

@@ -32,7 +32,7 @@ type Signer struct {
 // the desk, by HKDF-SHA-256: the same seed gives X
 func NewSigner(seed [32]byte, p Purpose) (Signer, error) {
 	if p != Receipts && p != Checkpoints && p != TLS {
-		return Signer{}, fmt.Errorf("signing purpose %q is none of %s, %s and %s", p, Receipts, Checkpoints, TLS)
+		return Signer{}, fmt.Errorf("signing purpose %q is not one of %s, %s and %s", p, Receipts, Checkpoints, TLS)
 	}
 	own, err := hkdf.Key(sha256.New, seed[:], nil, "approvalbot signing "+string(p), ed25519.SeedSize)
 	if err != nil {

@@ -29,7 +29,7 @@ func TestKeysAreDerivedPerPurpose(t *testing.T) {
 	require.NotEqual(t, signer(t, 1, Receipts).Public(), signer(t, 2, Receipts).Public())
 
 	_, err := NewSigner([32]byte{}, "anything")
-	require.ErrorContains(t, err, `"anything" is none of receipt, checkpoint and tls`)
+	require.ErrorContains(t, err, `"anything" is not one of receipt, checkpoint and tls`)
 	_, err = signer(t, 1, Checkpoints).Sign(receipt())
 	require.ErrorContains(t, err, "cannot sign a receipt")
 	_, err = signer(t, 1, Receipts).SignCheckpoint(Checkpoint{1, strings.Repeat("0", 64), 1})

@@ -77,7 +77,7 @@ func ReceiptFor(a approval.Approval, issuer string) (Receipt, error) {
 	approved := a.Status == approval.Approved && a.Decision.Allows()
 	stands := a.ResolvedAtMs != 0 && a.RevokedAtMs == 0 && !a.Overtaken()
 	if !approved || !stands {
-		return Receipt{}, fmt.Errorf("approval %s has no receipt: only an approval that stands has one", a.Code)
+		return Receipt{}, fmt.Errorf("approval %s has no receipt: only an approval that still counts has one", a.Code)
 	}
 	r := Receipt{
 		Issuer: issuer, ID: fmt.Sprintf("%s.%d", a.Key, a.Retries), ClaimID: a.ClaimID, Approval: a.ID, Code: a.Code, Owner: a.Owner,
@@ -155,7 +155,7 @@ func (r Receipt) checkSigned() error {
 	names := map[string]bool{}
 	for _, s := range r.Signed {
 		if err := s.Signed(r.Yes(s)); err != nil {
-			return fmt.Errorf("a passkey's signature in it does not stand: %w", err)
+			return fmt.Errorf("a passkey's signature in it is not valid: %w", err)
 		}
 		names["person:"+s.Person] = true
 	}

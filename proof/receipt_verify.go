@@ -41,10 +41,10 @@ func Verify(jws string, keys Keys, now time.Time, wantFingerprint string) (Recei
 		return Receipt{}, errors.New("no valid receipt: it is not valid yet; is this machine's clock right?")
 	case wantFingerprint != "" && !isHash(wantFingerprint):
 		return Receipt{}, errors.New("no valid receipt: the fingerprint that was given is not 64 lower-case hex " +
-			"digits, so there is nothing to compare; compute it of the call that is about to run")
+			"digits, so it cannot be compared; compute it of the call that is about to run")
 	case wantFingerprint == "":
 		return Receipt{}, errors.New("no valid receipt: without the fingerprint of the call that is about to run " +
-			"there is nothing to compare it with")
+			"it cannot be compared")
 	case r.Fingerprint != wantFingerprint:
 		return Receipt{}, errors.New("no valid receipt: it is for another call; its fingerprint is not the one " +
 			"of the call that is about to run")

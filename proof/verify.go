@@ -119,7 +119,7 @@ func (w *walk) run(entries iter.Seq2[approval.Entry, error]) error {
 			}
 			return err
 		case e.Seq > w.next:
-			gap = &approval.BadRecord{Seq: w.next, Problem: fmt.Sprintf("is missing: record %d stands in its place", e.Seq)}
+			gap = &approval.BadRecord{Seq: w.next, Problem: fmt.Sprintf("is missing: record %d is in its place", e.Seq)}
 		default:
 			if err := w.add(e); err != nil {
 				return err
@@ -140,10 +140,10 @@ func (w *walk) run(entries iter.Seq2[approval.Entry, error]) error {
 // add takes the next record.
 func (w *walk) add(e approval.Entry) error {
 	if e.Seq >= w.first && e.Seq < w.next && approval.ChainHash(w.hash(e.Seq-1), e.Event) == e.Hash {
-		return &approval.BadRecord{Seq: e.Seq, Problem: "stands there twice: one of them was put in"}
+		return &approval.BadRecord{Seq: e.Seq, Problem: "is there twice: one of them was put in"}
 	}
 	if e.Seq < w.next {
-		return w.bad(fmt.Sprintf("is not in its place: record %d stands there, out of order or put in", e.Seq))
+		return w.bad(fmt.Sprintf("is not in its place: record %d is there, out of order or put in", e.Seq))
 	}
 	if approval.ChainHash(w.report.Head, e.Event) != e.Hash {
 		return w.bad("was changed, or put in: its hash does not fit")

@@ -293,7 +293,7 @@ func pendingCard() *card.Card {
 		Call: card.Blocks([]card.Fact{{Name: "command", Value: "git push --force", Block: true}}), Place: card.Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}},
 		Why: "R3 external change or irreversible", State: card.State{UntilMs: 1_800_000_000_000, Until: "until 15:04 UTC (15 min)"},
 		Offers: []approval.Decision{approval.AllowOnce, approval.AllowSession},
-		Wider:  []string{"Allow session: “git push” without other options, whatever it names but files outside the workspace; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most."},
+		Wider:  []string{"Allow session: “git push” without other options, on anything except files outside the workspace; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most."},
 	}
 }
 

@@ -51,7 +51,7 @@ func TestMore(t *testing.T) {
 		menu, err := more.Ephemeral(r.ctx())
 		require.NoError(t, err)
 		require.Equal(t, []string{"Allow once", "Deny", "Deny with a reason", "Details", "Allow session"}, menu.Labels())
-		require.Contains(t, menu.Text(), "Allow session: “git push” without other options, whatever it names but files outside the workspace; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most.")
+		require.Contains(t, menu.Text(), "Allow session: “git push” without other options, on anything except files outside the workspace; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most.")
 		require.Equal(t, r.alice.ID, menu.OnlyFor)
 		before, _ := r.ops.Message(card)
 		require.Equal(t, []string{"Allow once", "Deny", "More", "Details"}, before.Labels(), "the card stays as it is")

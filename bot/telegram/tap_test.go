@@ -271,7 +271,7 @@ func TestMoreSaysWhatItGrantsUntilBack(t *testing.T) {
 		shows(textcmd.MenuMore)
 		before, _ := r.group.Message(card)
 		const said = "\nWhat these choices grant\n" +
-			"Allow session: “git push” without other options, whatever it names but files outside the workspace; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most."
+			"Allow session: “git push” without other options, on anything except files outside the workspace; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most."
 		if got := r.answered(r.alice.Tap(r.group, card, "More")); got.Text != render.GrantsOnCard || got.Alert {
 			t.Errorf("answered %+v", got)
 		}

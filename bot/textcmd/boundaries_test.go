@@ -79,7 +79,7 @@ func (g *lostGate) ByCode(context.Context, string) (approval.Approval, error) {
 }
 
 func (g *lostGate) Vote(context.Context, string, core.Ballot) (approval.Approval, error) {
-	return approval.Approval{}, approval.Refuse(approval.CodeUnavailable, "The store could not commit, nothing was written.")
+	return approval.Approval{}, approval.Refuse(approval.CodeUnavailable, "The store could not commit, so the change was not written.")
 }
 
 // A store that is lost for a moment is no answer: the vote stays unhandled and is

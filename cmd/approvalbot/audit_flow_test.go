@@ -176,7 +176,7 @@ func TestAudit_ListExportVerify(t *testing.T) {
 	require.Contains(t, text, "1 signed checkpoint fits; it covers record 5 and all before it.\n")
 	require.Contains(t, text, "Signatures were checked with "+key+", as given.\n")
 	require.Contains(t, r.good("audit", "verify", "--key", foreignKey, "--key", key, "--expect", kept), "is met")
-	require.Contains(t, r.bad("audit", "verify", "--key", foreignKey), "log record 6 keeps a checkpoint that is not to be trusted: the checkpoint is signed by none of the known keys")
+	require.Contains(t, r.bad("audit", "verify", "--key", foreignKey), "log record 6 keeps a checkpoint that is not to be trusted: the checkpoint is not signed by a known key")
 	require.Contains(t, r.bad("audit", "verify", "--key", "garbage"), "verifier key 1 is not one")
 	forged := r.file("forged", strings.Replace(string(must(os.ReadFile(kept))), "\n5\n", "\n4\n", 1))
 	require.Contains(t, r.bad("audit", "verify", "--expect", forged), "the expected checkpoint is not to be trusted: the checkpoint's signature does not fit")

@@ -42,7 +42,7 @@ func TestFlow_AwayAndBack(t *testing.T) {
 			require.Contains(t, here.say("alice", "/away 2h to alice"), "To must be another person")
 			said := here.say("alice", "/away 2h to bob")
 			require.Regexp(t, `alice is away until \w+ \d\d:\d\d JST; the delegate is bob\.`, said)
-			require.Contains(t, here.say("bob", "/away 2h to alice"), "bob, alice would stand in for each other")
+			require.Contains(t, here.say("bob", "/away 2h to alice"), "bob, alice would be each other's delegates")
 
 			a := r.deploy(1)
 			card := here.card(a)
@@ -87,7 +87,7 @@ func TestFlow_AwayByCommandLine(t *testing.T) {
 	require.Regexp(t, `^alice until .*; delegate: none\n$`, r.cli(operatorSecret, nil, "away").out)
 	asked := r.deploy(2)
 	require.Contains(t, asked.ReasonCodes, "approvers-away")
-	require.Contains(t, r.card(asked).Text, "Nobody who is here can allow this: away are alice until ")
+	require.Contains(t, r.card(asked).Text, "No available approver can allow this: away are alice until ")
 
 	require.NotZero(t, r.cli(aliceSecret, nil, "away", "2h", "--person", "bob").code)
 	require.Zero(t, r.cli(operatorSecret, nil, "away", "until", "tomorrow", "to", "bob", "--person", "alice").code)

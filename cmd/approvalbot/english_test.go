@@ -20,7 +20,7 @@ import (
 // Of each kind of text, how often words may come in 10,000 that make a sentence one to read twice. A bound only goes down.
 var english = map[string]struct{ where, whoever, nobody, stands float64 }{
 	"comments": {where: 10, whoever: 1, nobody: 10, stands: 2},
-	"texts":    {where: 21, whoever: 8, nobody: 64.5, stands: 11.5},
+	"texts":    {where: 2, whoever: 1, nobody: 6, stands: 2},
 	"docs":     {where: 4, whoever: 0.5, nobody: 9, stands: 0.5},
 }
 

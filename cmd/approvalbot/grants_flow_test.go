@@ -27,7 +27,7 @@ func TestAdversary_W6_ASessionsYesIsWhatTheCardSaid(t *testing.T) {
 	in := session("s")
 	first := r.exec("rm -f a/x.go", in)
 	menu, card := r.scopes(first, "Allow session")
-	const says = "“rm -f” without other options, whatever it names but files outside the workspace, secrets and settings"
+	const says = "“rm -f” without other options, on anything except files outside the workspace, secrets and settings"
 	require.Contains(t, menu, "Allow session: "+says+"; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most.")
 	require.Equal(t, says, r.get(first).SessionCovers)
 	r.tap(r.alice, r.group, card, "Allow session")
@@ -48,7 +48,7 @@ func TestAdversary_W6_ASessionsYesForACommandIsItsWords(t *testing.T) {
 	r := newRig(t, func(r *rig) { r.top = "agents: {list: [{id: main, workspace: /work/app}]}\n" })
 	in := session("s")
 	menu, card := r.scopes(r.exec("rsync -a a/ h:b/", in), "Allow session")
-	require.Contains(t, menu, "Allow session: exactly “rsync -a a/ h:b/”, in whatever directory it runs; by agent main")
+	require.Contains(t, menu, "Allow session: exactly “rsync -a a/ h:b/”, in any directory; by agent main")
 	r.tap(r.alice, r.group, card, "Allow session")
 	require.EqualValues(t, "approved", r.tryExec("rsync  -a a/ h:b/", in).Status)
 	for _, other := range []string{"rsync -a a/ evil:/x", "rsync -a c/ h:b/", "rsync -av a/ h:b/", "rsync -a h:b/ a/", "rsync -a -e ./x a/ h:b/"} {
@@ -63,7 +63,7 @@ func TestAdversary_W13_ASessionsYesStaysInTheCallersDirectory(t *testing.T) {
 	in := session("s")
 	first := r.exec("rm -f a .env", in, workdir("/srv/app"))
 	menu, card := r.scopes(first, "Allow session")
-	require.Contains(t, menu, "Allow session: “rm -f” without other options, whatever it names in the workspace, and also .env, which is /srv/app; by agent main")
+	require.Contains(t, menu, "Allow session: “rm -f” without other options, on anything in the workspace, and also .env, which is /srv/app; by agent main")
 	r.tap(r.alice, r.group, card, "Allow session")
 	require.EqualValues(t, "approved", r.tryExec("rm -f b .env", in, workdir("/srv/app")).Status)
 	require.EqualValues(t, "pending", r.tryExec("rm -f b .env", in, workdir("/srv/other")).Status)
@@ -96,7 +96,7 @@ func TestAdversary_W6_APatchStaysWhereItWas(t *testing.T) {
 		return a
 	}
 	menu, card := r.scopes(patch("/tmp/a.sh"), "Allow session")
-	require.Contains(t, menu, "Allow session: exactly this call of the tool applypatch, in whatever directory it runs; by agent main")
+	require.Contains(t, menu, "Allow session: exactly this call of the tool applypatch, in any directory; by agent main")
 	r.tap(r.alice, r.group, card, "Allow session")
 	require.EqualValues(t, "approved", patch("/tmp/a.sh").Status)
 	require.EqualValues(t, "pending", patch("/tmp/b.sh").Status)
@@ -112,7 +112,7 @@ func TestAdversary_W1_AnAlwaysIsTheVeryCall(t *testing.T) {
 	first := r.exec(line)
 	menu, card := r.scopes(first, "Always")
 	require.NotContains(t, menu, "Allow session")
-	require.Contains(t, menu, "Always: exactly this call, in whatever directory it runs; by agent main, until an operator deletes the grant.")
+	require.Contains(t, menu, "Always: exactly this call, in any directory; by agent main, until an operator deletes the grant.")
 	r.tap(r.alice, r.group, card, "Always")
 	require.EqualValues(t, "approved", r.tryExec(line, session("any")).Status)
 	for name, a := range map[string]api.Approval{

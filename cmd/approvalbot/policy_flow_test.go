@@ -55,8 +55,8 @@ func TestFlow_AllowedForTheSession(t *testing.T) {
 	first := r.exec("git push origin main", session("nightly"))
 	card := r.more(r.alice, r.card(first), "Allow session")
 	require.Equal(t, []string{"Allow once", "Deny", "Deny with a reason", "Details", "Allow session", "Always", "Back"}, card.Labels())
-	require.Contains(t, card.Text, "Allow session: exactly “git push origin main”, in whatever directory it runs; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most.\n"+
-		"Always: exactly this call, in whatever directory it runs; by agent main, until an operator deletes the grant.")
+	require.Contains(t, card.Text, "Allow session: exactly “git push origin main”, in any directory; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most.\n"+
+		"Always: exactly this call, in any directory; by agent main, until an operator deletes the grant.")
 	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow session").Text, "Allowed for the session. It may run once")
 	r.settled(r.group, card.ID, "Allowed for the session by alice")
 
@@ -90,7 +90,7 @@ func TestFlow_AllowedForTheSessionWordForWord(t *testing.T) {
 	r := newRig(t)
 	first := r.exec("frob 'a b' c", session("s1"))
 	card := r.more(r.alice, r.card(first), "Allow session")
-	require.Contains(t, card.Text, `Allow session: exactly “frob 'a b' c”, in whatever directory it runs; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most.`)
+	require.Contains(t, card.Text, `Allow session: exactly “frob 'a b' c”, in any directory; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most.`)
 	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow session").Text, "Allowed for the session. It may run once")
 	require.EqualValues(t, "approved", r.tryExec("frob 'a b' c", session("s1")).Status)
 	require.EqualValues(t, "pending", r.tryExec("frob a b c", session("s1")).Status)

@@ -54,7 +54,7 @@ type GrantScope struct {
 	// no session grant.
 	Subject string
 	// Session says for people what the Subject is, made by the function that makes it:
-	// `"“git push” without other options, whatever it names but files outside the
+	// `"“git push” without other options, on anything except files outside the
 	// workspace"`.
 	Session string
 	// Always says for people what an always covers: exactly this call. Empty: no always may

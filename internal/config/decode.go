@@ -130,7 +130,7 @@ func (d *decoder) entries(n *yaml.Node, at spot) []entry {
 		case k.Kind != yaml.ScalarNode:
 			d.mistake(at.path, "has a key that is no plain word")
 		case twice:
-			d.mistake(Join(at.path, e.name), "stands twice, first on line %d", first)
+			d.mistake(Join(at.path, e.name), "is given twice, first on line %d", first)
 		default:
 			lines[e.name] = k.Line
 			out = append(out, e)

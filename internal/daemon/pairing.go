@@ -75,7 +75,7 @@ func (p pairings) Accept(ctx context.Context, who core.Caller, id string) (api.R
 		return api.Reloaded{}, err
 	case now.Status(time.Now().UnixMilli()) != signin.PairingAnswered:
 		return api.Reloaded{}, approval.Refuse(approval.CodeNotFound,
-			"Nobody gave the code of this pairing in a chat, or more than five minutes ago.")
+			"The code of this pairing was not given in a chat in the last five minutes.")
 	case p.desk.options.Local == nil || !p.desk.options.Local.Writable(chatOf(*now.Answer)):
 		return api.Reloaded{}, approval.Refuse(approval.CodeForbidden,
 			"The desk does not write its configuration, which is its operator's own, "+

@@ -145,8 +145,8 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	}
 	d.loaded.Store(generation)
 	if err != nil {
-		d.log.Error("the other instances could not be notified; "+
-			"until a reload here succeeds, one of the policies judges nothing", "reason", err)
+		d.log.Error("the other instances could not be notified of the new policy; "+
+			"until a reload here succeeds, some instances refuse calls", "reason", err)
 	}
 	d.log.Info("the configuration was reloaded", "policy", r.PolicyHash[:12], "changed", r.Changed, "by", by, "looser",
 		strings.Join(r.Looser, "; "), "unproved", strings.Join(r.Unproved, "; "), "otherwise", strings.Join(r.Otherwise, "; "),

@@ -341,4 +341,4 @@ func (s *gwSession) dispatch(name string, data json.RawMessage) {
 }
 
 // errNoSession says that a test controls a gateway to which no bot is connected.
-var errNoSession = errors.New("fakechat: nobody is connected to the gateway")
+var errNoSession = errors.New("fakechat: no bot is connected to the gateway")

@@ -11,7 +11,7 @@ import (
 // Why a tap or a forward had no effect.
 var (
 	errProtected = errors.New("fakechat: the message is protected and cannot be forwarded")
-	errNoQuery   = errors.New("fakechat: the button sends nothing to the bot")
+	errNoQuery   = errors.New("fakechat: the button has no data for the bot")
 )
 
 // tgCallback is a callback query.

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	addr := flag.String("listen", "127.0.0.1:8081", "where the bot reaches it")
+	addr := flag.String("listen", "127.0.0.1:8081", "the address at which the bot reaches it")
 	token := flag.String("token", "123456:TEST", "the bot's token")
 	user := flag.Int64("user", 222222222, "the person's id, also that of their chat with the bot")
 	patience := flag.Duration("patience", 2*time.Minute, "how long to wait for the card and for its end")

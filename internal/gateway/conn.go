@@ -137,7 +137,7 @@ func (c *conn) send(v any) {
 	case c.out <- frame:
 	case <-c.ctx.Done():
 	case <-late.C:
-		c.end(websocket.StatusTryAgainLater, "too slow: connect again, with lastSeq to miss nothing")
+		c.end(websocket.StatusTryAgainLater, "too slow: connect again, with lastSeq to get every event")
 	}
 }
 
@@ -276,7 +276,7 @@ func (c *conn) probe() {
 		err := c.ws.Ping(ctx)
 		stop()
 		if err != nil {
-			c.end(websocket.StatusTryAgainLater, "no answer to a ping; connect again, with lastSeq to miss nothing")
+			c.end(websocket.StatusTryAgainLater, "no answer to a ping; connect again, with lastSeq to get every event")
 		}
 	}
 }

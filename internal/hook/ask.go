@@ -80,7 +80,7 @@ func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 	case a.Claim != nil:
 		return Verdict{Allow: true, Policy: byPolicy(a), Why: decidedBy(a), Notes: notesOf(a, a.Claim.Notes)}
 	case ctx.Err() != nil: // or its yes could be taken up by a later call
-		q.withdraw(ctx, a, "whoever asked has gone")
+		q.withdraw(ctx, a, "the asker has gone")
 		return denied(gone)
 	}
 	got, err := q.take(ctx, cmp.Or(q.id, a.ID))
@@ -237,14 +237,14 @@ func passing(p *api.Problem) bool {
 func (q *question) leave(ctx context.Context, a api.Approval, err error) Verdict {
 	switch {
 	case ctx.Err() != nil:
-		q.withdraw(ctx, a, "whoever asked has gone")
+		q.withdraw(ctx, a, "the asker has gone")
 		return denied(gone)
 	case q.call.Session == "":
-		q.withdraw(ctx, a, "whoever asked waits no longer")
+		q.withdraw(ctx, a, "the asker has stopped waiting")
 		if err != nil {
 			return q.failed(ctx, err)
 		}
-		return denied("nobody decided about approval " + a.Code + " in time, and this hook names no session" +
+		return denied("approval " + a.Code + " was not decided in time, and this hook names no session" +
 			" in which the same call could take it up")
 	case err != nil && !errors.Is(err, ErrStopping):
 		return q.failed(ctx, err)
@@ -295,7 +295,7 @@ func reported(ctx context.Context, d Reporter, c Call) (problem string, notes []
 	if c.dialogID() == "" {
 		return "", nil
 	}
-	_, err := d.Withdraw(ctx, c.dialogID(), api.WithdrawRequest{Reason: "it was answered where the agent runs"})
+	_, err := d.Withdraw(ctx, c.dialogID(), api.WithdrawRequest{Reason: "it was answered in the agent's own dialog"})
 	if err != nil && !unasked(err) {
 		return "the card was not withdrawn: " + cause(err), nil
 	}

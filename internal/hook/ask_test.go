@@ -73,7 +73,7 @@ func TestAdversary_H2_ADeskThatFails(t *testing.T) {
 			return 503, api.Problem{Code: "approvals_disabled", Detail: "Off."}, nil
 		}), 0, "Off."},
 		"has no claim": {then(func(*http.Request) (int, any, error) { return 200, "x", nil }), 25 * time.Second, "waiting"},
-		"expires":      {then(func(*http.Request) (int, any, error) { a := pending; a.Status = api.Expired; return 200, a, nil }), 0, "nobody decided in time"},
+		"expires":      {then(func(*http.Request) (int, any, error) { a := pending; a.Status = api.Expired; return 200, a, nil }), 0, "no approver decided in time"},
 		"a word of its own": {func(*http.Request) (int, any, error) {
 			return 200, api.Approval{Status: "allowed", SessionKey: "s"}, nil
 		}, 0, "allowed"},

@@ -57,7 +57,7 @@ func decidedBy(a api.Approval) string {
 	case api.Denied:
 		text = "denied"
 	case api.Expired:
-		return "approval " + a.Code + " expired: nobody decided in time"
+		return "approval " + a.Code + " expired: no approver decided in time"
 	case api.Withdrawn:
 		text = "withdrawn"
 	default:

@@ -211,7 +211,7 @@ func (e *entry) decision(l Look) (api.Decision, string, *api.Problem) {
 	for _, r := range e.requests {
 		if !r.shows(l) {
 			return refuse("unseen_payload",
-				"The messages do not show the call that the approval stands for; decide it where it is shown.")
+				"The messages do not show the call of this approval; decide it on a surface that shows it.")
 		}
 	}
 	if len(e.requests) == 0 {

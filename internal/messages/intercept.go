@@ -299,7 +299,7 @@ func standing(c *api.MessageCall, a api.Approval) {
 	case a.Status == api.Approved:
 		c.Outcome, c.Code, c.Reason = CallRuns, "", ""
 	case a.Status == api.Expired:
-		c.Reason = "Nobody decided in time."
+		c.Reason = "No approver decided in time."
 	case c.Reason == "":
 		c.Reason = "It was " + string(a.Status) + "."
 	}

@@ -40,7 +40,7 @@ func requestArgs(t api.MessageTool, r request, a api.Approval) json.RawMessage {
 	message := MessageOf(t)
 	if !honest {
 		message += "\n\nNot everything is shown here; " +
-			"it can be allowed where the whole call is shown, and only cancelled here."
+			"it can be allowed only on a surface that shows the whole call, and only cancelled here."
 	}
 	return pairs(
 		"originalToolCall", pairs("id", id, "name", r.name, "args", args).encode(),

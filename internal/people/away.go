@@ -32,15 +32,15 @@ func (d *Directory) AdmitsAbsence(a Absence, others Absences) *approval.Error {
 	case a.To == a.Person:
 		return approval.Invalid(approval.FieldError{Field: "to", Problem: "must be another person"})
 	case !d.isApprover(a.To, true):
-		return approval.Invalid(approval.FieldError{Field: "to", Problem: "must be an approver already: standing in for somebody makes nobody one"})
+		return approval.Invalid(approval.FieldError{Field: "to", Problem: "must be an approver already: being a delegate does not make a person an approver"})
 	case !d.isApprover(a.Person, false):
-		return approval.Invalid(approval.FieldError{Field: "to", Problem: "must be empty: who is no approver, or only by a role in a chat, has nothing to lend"})
+		return approval.Invalid(approval.FieldError{Field: "to", Problem: "must be empty: a person who is no approver, or is one only by a role in a chat, has no right to lend"})
 	}
 	away := others.Live(a.SinceMs)
 	away[a.Person] = a
 	view := *d
 	if view.away = away; view.StandsIn(a.Person) == "" {
-		return approval.Invalid(approval.FieldError{Field: "to", Problem: "must not lead back: " + view.circle(a.Person) + " would stand in for each other"})
+		return approval.Invalid(approval.FieldError{Field: "to", Problem: "must not lead back: " + view.circle(a.Person) + " would be each other's delegates"})
 	}
 	return nil
 }
@@ -151,6 +151,6 @@ func WithoutApprovers(a approval.Approval, d *Directory) approval.Approval {
 		return a
 	}
 	a.Assessment.ReasonCodes = append(slices.Clone(a.Assessment.ReasonCodes), approval.ReasonAway)
-	a.Why = append([]string{"Nobody who is here can allow this: away are " + who + "."}, a.Why...)
+	a.Why = append([]string{"No available approver can allow this: away are " + who + "."}, a.Why...)
 	return a
 }

@@ -32,7 +32,7 @@ func QuorumImpossible(a approval.Approval, d *Directory) string {
 		barred, signing = cannotSign(a, d), ", and with a passkey to sign it"
 	}
 	if a.Rule.AsksVerifier() && len(d.distinct(barred, d.listed(a.Rule.Verifier, a.AgentID))) == 0 {
-		return "There are too few approvers for this: it needs one of the verifier's people beside whoever asked" +
+		return "There are too few approvers for this: it needs one of the verifier's people beside the askers" +
 			signing + "."
 	}
 	if !a.Rule.AsksApprovers() {
@@ -40,7 +40,7 @@ func QuorumImpossible(a approval.Approval, d *Directory) string {
 	}
 	for _, n := range a.Rule.Needs {
 		if d.Having(n.Role, barred) < n.Min {
-			return "There are too few approvers for this: it needs " + Text(n, n.Min) + " beside whoever asked" + signing + "."
+			return "There are too few approvers for this: it needs " + Text(n, n.Min) + " beside the askers" + signing + "."
 		}
 	}
 	var named []string
@@ -55,7 +55,7 @@ func QuorumImpossible(a approval.Approval, d *Directory) string {
 		return ""
 	}
 	if !a.Rule.Admits(approval.UserRequest) {
-		return "Policy lets nobody approve this: no approver is left after the disabled ones."
+		return "Policy lets no approver allow this: all allowed approvers are disabled."
 	}
 	mapped, unmapped, open := d.Eligible(barred, named...)
 	have := mapped
@@ -67,7 +67,7 @@ func QuorumImpossible(a approval.Approval, d *Directory) string {
 		return ""
 	case a.Rule.StepUp:
 		if unsigned.Rule.StepUp = false; QuorumImpossible(unsigned, d) == "" {
-			return fmt.Sprintf("A yes to this must be signed with a passkey: it needs %d who can, beside whoever asked, "+
+			return fmt.Sprintf("A yes to this must be signed with a passkey: it needs %d who can, beside the askers, "+
 				"and there %s %d. An operator lets people make one: approvalbot login --enrol PERSON.", need, isOrAre(have), have)
 		}
 	}
@@ -78,11 +78,11 @@ func QuorumImpossible(a approval.Approval, d *Directory) string {
 	switch all := everyone + others; {
 	case all < need:
 	case have > 0:
-		return fmt.Sprintf("Too few people beside whoever asked could approve this: "+
+		return fmt.Sprintf("Too few people beside the askers could approve this: "+
 			"it needs %d, and there %s %d. "+nameAnother,
 			need, isOrAre(have), have)
 	default:
-		return "Nobody but whoever asked could approve this. " + nameAnother
+		return "Only the askers themselves could approve this. " + nameAnother
 	}
 	return "There are too few approvers for this: name more people in the configuration, " +
 		"or lower the number of approvals it needs."

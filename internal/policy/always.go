@@ -23,7 +23,7 @@ func (j *judging) always(e *Engine) string {
 	case j.Tool.Kind != tool.Exec && j.Found.Any(shiftingTool), j.Tool.Kind == tool.Exec && !j.fixed(e):
 		return ""
 	case j.unplaced:
-		return "exactly this call, in whatever directory it runs"
+		return "exactly this call, in any directory"
 	}
 	return "exactly this call"
 }

@@ -201,12 +201,12 @@ func (c *Config) normalWords() (bad Mistakes) {
 	}
 	for _, dir := range c.Confine.Toolchains {
 		if !path.IsAbs(dir) || path.Clean(dir) != dir || dir == "/" {
-			bad.key("tools.confine.toolchains", "must be absolute paths below /, and %q is none", dir)
+			bad.key("tools.confine.toolchains", "must be absolute paths below /, and %q is not one", dir)
 		}
 	}
 	for _, name := range c.Confine.Readable {
 		if name == "" || path.Base(name) != name || name == "." || name == ".." {
-			bad.key("tools.confine.readable", "must be names of files without a folder, and %q is none", name)
+			bad.key("tools.confine.readable", "must be names of files without a folder, and %q is not one", name)
 		}
 	}
 	word(&c.ExecSecurity, "exec.security", "allowlist", "deny", "allowlist", "full")

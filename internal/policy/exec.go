@@ -92,7 +92,7 @@ func execStage(e *Engine, j *judging) approval.Outcome {
 	case v == execDenies:
 		return j.refuse("exec", finding.ExecDenied, "Commands are denied (exec security deny); use another tool or ask the operator.")
 	case v == execRefuses:
-		j.onMiss = "The command is not on the allowlist and nobody is to be asked (exec ask off); use a reading command or ask the operator."
+		j.onMiss = "The command is not on the allowlist, and approvers are not asked about it (exec ask off); use a reading command or ask the operator."
 		return j.because("exec", finding.ExecNotAllowed, approval.OutcomeAsk)
 	case v == execAsksAlways:
 		return j.because("exec", finding.ExecAlwaysAsks, approval.OutcomeAsk)

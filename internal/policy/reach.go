@@ -97,7 +97,7 @@ func (j *judging) within(s scope, r approval.GrantScope) approval.GrantScope {
 	switch p := &j.place; {
 	case !j.Tool.HasFiles():
 	case anywhere:
-		s = s.limit("", ", in whatever directory it runs")
+		s = s.limit("", ", in any directory")
 	case p.Own && !s.exact:
 		s = s.limit("in "+program.Quoted(p.Roots[0]), ", which is "+p.Roots[0])
 	}
@@ -182,11 +182,11 @@ func (s scope) places(k *placeKinds, j *judging) scope {
 	}
 	switch {
 	case len(also) > 0:
-		s.words += "whatever it names in " + called(&j.place) + ", and also " + strings.Join(also, ", ")
+		s.words += "on anything in " + called(&j.place) + ", and also " + strings.Join(also, ", ")
 	case j.Tool.HasFiles() && j.place.Known():
-		s.words += "whatever it names but files outside " + called(&j.place) + ", secrets and settings"
+		s.words += "on anything except files outside " + called(&j.place) + ", secrets and settings"
 	default:
-		s.words += "whatever it names"
+		s.words += "on anything"
 	}
 	return s
 }

@@ -50,10 +50,10 @@ func TestReach(t *testing.T) {
 	require.Equal(t, []string{"frobnicate", "a; b", "c d"}, reachOf(t, e, lineCall(t, `frobnicate 'a; b' "c d"`)).Words)
 	argv := reachOf(t, e, callOf(t, "exec", map[string]any{"argv": []string{"git", "push", "$(x)", ""}}))
 	require.Equal(t, approval.GrantScope{Subject: "exec git push '$(x)' '' (exactly)", Program: "exec git push", Words: []string{"git", "push", "$(x)", ""},
-		Session: "exactly “git push '$(x)' ''”, in whatever directory it runs",
-		Always:  "exactly this call, in whatever directory it runs"}, argv)
+		Session: "exactly “git push '$(x)' ''”, in any directory",
+		Always:  "exactly this call, in any directory"}, argv)
 	require.Equal(t, "exec frob x (exactly)", reachOf(t, e, callOf(t, "Bash", map[string]any{"command": "frob x"})).Subject, "a command is a command, whatever its tool is called")
-	require.Equal(t, approval.GrantScope{Subject: "webfetch (with x.org)", Session: "the tool webfetch, whatever it names, with x.org", Always: "exactly this call"}, reachOf(t, e, callOf(t, "web_fetch", map[string]any{"url": "https://x.org"})))
+	require.Equal(t, approval.GrantScope{Subject: "webfetch (with x.org)", Session: "the tool webfetch, on anything, with x.org", Always: "exactly this call"}, reachOf(t, e, callOf(t, "web_fetch", map[string]any{"url": "https://x.org"})))
 	jira := reachOf(t, e, callOf(t, "jira__Create", map[string]any{}))
 	require.Equal(t, approval.GrantScope{Subject: jira.Subject, Session: "exactly this call of the tool jira__Create", Always: "exactly this call"}, jira)
 	require.Regexp(t, `^jira__Create \(of [0-9a-f]{32}, exactly\)$`, jira.Subject)

@@ -138,12 +138,12 @@ func (r *opRule) people(from *Rule, roles []string) (bad Mistakes) {
 		return bad
 	}
 	if r.outcome == approval.OutcomeAllow || r.outcome == approval.OutcomeDeny {
-		bad.add(nil, "", "with outcome %v nobody is asked, so role, minApprovals and stepUp say nothing; "+
+		bad.add(nil, "", "with outcome %v no approver is asked, so role, minApprovals and stepUp have no effect; "+
 			"take them out, or write outcome: ask", r.outcome)
 	}
 	if from.Role != "" {
 		if !slices.Contains(roles, from.Role) {
-			bad.add([]string{"role"}, "", "nobody has the role %q; give it to somebody (people[].roles)", from.Role)
+			bad.add([]string{"role"}, "", "no person has the role %q; give it to one (people[].roles)", from.Role)
 		}
 		r.needs = []approval.Need{{Role: from.Role, Min: max(1, from.MinApprovals)}}
 	}

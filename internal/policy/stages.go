@@ -60,7 +60,7 @@ func riskStage(e *Engine, j *judging) approval.Outcome {
 			r := &finding.Reasons[c]
 			text := r.Text
 			if c == finding.UnusualShell && j.unsure != "" {
-				text += " It stands " + j.unsure + "."
+				text += " It is " + j.unsure + "."
 			}
 			j.step("risk", r.Name, classNames[r.Class], text)
 		}
@@ -81,17 +81,17 @@ func policyStage(e *Engine, j *judging) approval.Outcome {
 		return j.say("policy", "mode", approval.OutcomeAllow, "The mode is off: only the hard layers count.")
 	case j.malformed:
 		return j.refuse("policy", finding.MalformedDenied, "The call's parameters are missing or of the wrong type, "+
-			"so nobody could tell what it would do; send them as the tool takes them.")
+			"so an approver could not tell what it would do; send them as the tool takes them.")
 	case worst >= t.deny:
 		return j.refuse("policy", finding.RiskDenied, t.refusal[worst])
 	case t.mode == "always":
 		return j.because("policy", finding.AlwaysAsks, approval.OutcomeAsk)
 	case j.Call.Context.Tool.Changed:
-		return j.say("policy", "tool-changed", approval.OutcomeAsk, "Whatever permits this tool permits it as it was.")
+		return j.say("policy", "tool-changed", approval.OutcomeAsk, "A permission for this tool covers only the tool as it was before it changed.")
 	case j.Found.Has(finding.BesideArguments):
-		return j.say("policy", "beside-arguments", approval.OutcomeAsk, "Whatever permits this tool permits its arguments alone.")
+		return j.say("policy", "beside-arguments", approval.OutcomeAsk, "A permission for this tool covers only its arguments.")
 	case j.excused && class < approval.R4:
-		return j.say("policy", "permitted", approval.OutcomeAllow, "The operator permits this call, whatever its class.")
+		return j.say("policy", "permitted", approval.OutcomeAllow, "The operator permits this call regardless of its class.")
 	case j.Found.Any(eachAsks):
 		return j.say("policy", "each-asks", approval.OutcomeAsk, "Every single call of this kind needs approval.")
 	case class >= t.ask:

@@ -39,7 +39,7 @@ func TestStepUp(t *testing.T) {
 		"denied":  {Name: "a", Match: Match{Tool: []string{"deploy"}}, Outcome: "deny", StepUp: true},
 	} {
 		_, err := New(Config{Enabled: true, Rules: []Rule{bad}})
-		require.ErrorContains(t, err, "stepUp say nothing", name)
+		require.ErrorContains(t, err, "stepUp have no effect", name)
 	}
 	other, err := New(Config{Enabled: true, Rules: []Rule{rule, lower}})
 	require.NoError(t, err)

@@ -45,7 +45,7 @@ func (e *Engine) Suggest(ctx context.Context, call approval.Call) approval.Sugge
 	}
 	rule, s := e.ruleFor(ctx, call)
 	if s.None == "" && e.trying(rule).Judge(ctx, call).Outcome != approval.OutcomeAllow {
-		return approval.Suggestion{None: "a key of the policy, another rule, or how or where it runs asks all the same"}
+		return approval.Suggestion{None: "it would still ask, because of a key of the policy, another rule, or the way or place in which it runs"}
 	}
 	return s
 }
@@ -79,7 +79,7 @@ func (e *Engine) ruleFor(ctx context.Context, call approval.Call) (Rule, approva
 	r := Rule{Outcome: "allow"}
 	var ok bool
 	if r.Match.Command, ok = j.asking(); !ok {
-		return none("the desk cannot promise that a rule for it shows no secret and runs nothing else; " +
+		return none("the desk cannot promise that a rule for it shows no secret and runs no other program; " +
 			"an operator who can writes one")
 	}
 	names := make([]string, len(r.Match.Command))
@@ -178,7 +178,7 @@ func (e *Engine) rewritten(ctx context.Context, call approval.Call) approval.Sug
 		params["command"] = w.odd.ReplaceAllString(text, w.plain)
 		raw, err := json.Marshal(params)
 		if err == nil && e.Judge(ctx, call.WithParams(raw)).Outcome == approval.OutcomeAllow {
-			return approval.Suggestion{Value: params["command"].(string), Brief: w.say, Also: "nothing: no key changes"}
+			return approval.Suggestion{Value: params["command"].(string), Brief: w.say, Also: "no other call: no key changes"}
 		}
 	}
 	return approval.Suggestion{}

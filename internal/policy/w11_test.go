@@ -39,5 +39,5 @@ func TestAdversary_W11_ParserAndShellDisagree(t *testing.T) {
 	for _, s := range j.Trace {
 		texts = append(texts, s.Text)
 	}
-	require.Contains(t, texts, finding.Reasons[finding.UnusualShell].Text+" It stands at byte 12: \"`\".")
+	require.Contains(t, texts, finding.Reasons[finding.UnusualShell].Text+" It is at byte 12: \"`\".")
 }

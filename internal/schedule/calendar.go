@@ -94,7 +94,7 @@ func eventsOnly(text []byte) ([]byte, error) {
 			}
 		case name == "END":
 			if len(open) == 0 || open[len(open)-1] != word {
-				return nil, errors.New("its parts do not end where they should")
+				return nil, errors.New("its parts are not ended in the order in which they began")
 			}
 			if inEvent || len(open) == 1 {
 				fmt.Fprintf(&out, "END:%s\r\n", word)

@@ -88,7 +88,7 @@ func TestReadCalendar_Refuses(t *testing.T) {
 		{"cut off", strings.TrimSuffix(calendar(event+who), "END:VCALENDAR\r\n"), "cut off"},
 		{"too long", strings.Repeat("X", MaxCalendar+1), "longer than"},
 		{"nested without end", nested, "nested"},
-		{"unbalanced", "BEGIN:VCALENDAR\nEND:VEVENT\n", "do not end"},
+		{"unbalanced", "BEGIN:VCALENDAR\nEND:VEVENT\n", "are not ended"},
 		{"many events", "BEGIN:VCALENDAR\n" + strings.Repeat("BEGIN:VEVENT\nEND:VEVENT\n", maxEvents+1) + "END:VCALENDAR\n", "more than 5000 events"},
 		{"a long line", calendar(event + "ATTENDEE:" + strings.Repeat("x", maxLine)), "event 1 has a line"},
 		{"a zone that is none", calendar("DTSTART;TZID=Mars/Olympus:20261124T080000 DURATION:PT8H" + who), "event 1 is in a timezone"},
@@ -165,8 +165,8 @@ func TestCalendar(t *testing.T) {
 
 	text = calendar("DTSTART:20261124T080000Z DURATION:PT1H ATTENDEE:mailto:alice@example.org")
 	require.NoError(t, c.Refresh(t.Context(), now, fetch))
-	require.Equal(t, OnDuty{Roster: "ops", People: among, Unknown: "the calendar names nobody of them for now"}, who())
-	require.Equal(t, "nothing says who it is", Roster{Among: among}.at(now).Unknown)
+	require.Equal(t, OnDuty{Roster: "ops", People: among, Unknown: "the calendar names no person of the roster for now"}, who())
+	require.Equal(t, "no rotation or calendar says who it is", Roster{Among: among}.at(now).Unknown)
 }
 
 // Whatever the bytes: no panic, nobody who was not named, and only within bounds.

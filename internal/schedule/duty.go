@@ -51,7 +51,7 @@ func (r Roster) at(now time.Time) OnDuty {
 	case r.Calendar != nil:
 		d = r.Calendar.duty(now)
 	default:
-		d.Unknown = "nothing says who it is"
+		d.Unknown = "no rotation or calendar says who it is"
 	}
 	stranger := func(who string) bool { return !slices.Contains(r.Among, who) }
 	d.People = slices.DeleteFunc(d.People, stranger)
@@ -59,7 +59,7 @@ func (r Roster) at(now time.Time) OnDuty {
 	if len(d.People) == 0 {
 		d.People = slices.Clone(r.Among)
 		if d.Unknown == "" {
-			d.Unknown = "nobody of them is named for now"
+			d.Unknown = "no person of the roster is named for now"
 		}
 	}
 	d.Roster = r.Name

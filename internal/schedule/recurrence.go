@@ -74,7 +74,7 @@ func (r *reader) zoneOf(p *ics.IANAProperty) (*time.Location, error) {
 	if r.zones[name] == nil {
 		zone, err := Zone(name)
 		if err != nil {
-			return nil, errors.New("is in a timezone that is none of the IANA database")
+			return nil, errors.New("is in a timezone that the IANA database does not have")
 		}
 		r.zones[name] = zone
 	}

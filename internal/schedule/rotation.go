@@ -77,9 +77,9 @@ func NewRotation(of Rota) (*Rotation, error) {
 	r := &Rotation{order: slices.Clone(of.Order), zone: zone}
 	switch {
 	case len(of.Among) == 0:
-		return nil, fault("among", "is a rotation of nobody; name the people who can be on duty")
+		return nil, fault("among", "is empty; name the people who can be on duty")
 	case len(of.Order) == 0:
-		return nil, fault("rotation", "is empty, so nobody would ever be on duty; name the people in their order")
+		return nil, fault("rotation", "is empty, so no person would ever be on duty; name the people in their order")
 	case len(of.Among) > maxAmong || len(of.Order) > maxAmong || len(of.Overrides) > maxOverrides:
 		return nil, fault("", "has more than %d people or %d overrides", maxAmong, maxOverrides)
 	}
@@ -123,7 +123,7 @@ func (r *Rotation) override(of Rota) error {
 		}
 		for j, other := range r.overrides {
 			if from.Before(other.until) && other.from.Before(to) {
-				return fault(key, "overlaps overrides[%d]: two people would be on duty; let one end where the other begins", j)
+				return fault(key, "overlaps overrides[%d]: two people would be on duty; let one end when the other begins", j)
 			}
 		}
 		r.overrides = append(r.overrides, turn{o.Who, from, to})

@@ -88,8 +88,8 @@ func TestRotation_Refuses(t *testing.T) {
 		change    func(*Rota)
 		key, text string
 	}{
-		{func(r *Rota) { r.Among = nil }, "among", "a rotation of nobody"},
-		{func(r *Rota) { r.Order = nil }, "rotation", "nobody would ever be on duty"},
+		{func(r *Rota) { r.Among = nil }, "among", "is empty"},
+		{func(r *Rota) { r.Order = nil }, "rotation", "no person would ever be on duty"},
 		{func(r *Rota) { r.Order = []string{"alice", "mallory"} }, "rotation[1]", "not one of among"},
 		{func(r *Rota) { r.Timezone = "" }, "timezone", "must be a timezone"},
 		{func(r *Rota) { r.Handoff = "Monday" }, "handoff", "such as Mon 09:00"},

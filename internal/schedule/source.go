@@ -125,7 +125,7 @@ func (c *Calendar) duty(now time.Time) OnDuty {
 	}
 	people := on(c.shifts, now)
 	if len(people) == 0 {
-		return OnDuty{Unknown: "the calendar names nobody of them for now"}
+		return OnDuty{Unknown: "the calendar names no person of the roster for now"}
 	}
 	d := OnDuty{People: people}
 	for _, t := range changes(c.shifts, now) {

@@ -29,7 +29,7 @@ func TestAwayAndBack(t *testing.T) {
 	_, err = d.alice.SetAway(ctx, "bob", api.AwayRequest{UntilMs: until, To: "alice"})
 	require.ErrorContains(t, err, "cannot have bob's roles lent to yourself")
 	_, err = d.alice.SetAway(ctx, "alice", api.AwayRequest{UntilMs: until, To: "bob"})
-	require.ErrorContains(t, err, "stand in for each other")
+	require.ErrorContains(t, err, "be each other's delegates")
 	back, err := d.alice.SetBack(ctx, "bob")
 	require.NoError(t, err)
 	require.Equal(t, api.Back{Person: "bob", Ended: true}, back)

@@ -31,7 +31,7 @@ func description(routes []route, version string) *huma.OpenAPI {
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{Title: "approvalbot", Version: cmp.Or(version, "dev"),
 			Description: "Approvals for the tool calls of programs. Times are Unix milliseconds; an empty body " +
-				"is {}; a body is at most 256 KiB where nothing else is said.",
+				"is {}; a body is at most 256 KiB unless its operation names another size.",
 			Contact: &huma.Contact{Name: "The approvalbot project"},
 			License: &huma.License{Name: "MIT", Identifier: "MIT"}},
 		Servers: []*huma.Server{{URL: "/"}},

@@ -95,5 +95,5 @@ func (s *Server) nothingHere(w http.ResponseWriter, r *http.Request) {
 		s.cfg.NoSuchPage.ServeHTTP(w, r)
 		return
 	}
-	s.refuse(w, r, approval.Refuse(approval.CodeNotFound, "There is nothing here; GET /openapi.json describes what there is."))
+	s.refuse(w, r, approval.Refuse(approval.CodeNotFound, "This path does not exist; GET /openapi.json describes those that do."))
 }

@@ -42,7 +42,7 @@ func (s *Server) routes() []route {
 				doc: "With claim: names the claim, so that a lost answer can be asked for again."},
 			{name: "resume", kind: "string", enum: []string{"1", "0", "true", "false"},
 				doc: "1, with claim: an approved call that is the same, of the same session, answers too if " +
-					"nobody has claimed it yet. Whoever could not wait for a person takes it so, once."}},
+					"it was not claimed yet. So you collect an approval that was granted after you stopped waiting, once."}},
 		in: reflect.TypeFor[api.CreateRequest](), out: answer, status: []int{http.StatusOK, http.StatusCreated},
 		codes: []approval.Code{approval.CodeOriginNotAllowed, approval.CodeIDConflict, approval.CodeAlreadyResolved,
 			approval.CodeNotClaimable,
@@ -117,8 +117,8 @@ func (s *Server) routes() []route {
 		},
 		{
 			method: "POST", path: "/v1/evaluate", name: "evaluate", scopes: either,
-			summary: "What policy says of a call, by static rules and grants alone: nothing is created, sent or " +
-				"asked outside. " +
+			summary: "What policy says of a call, by static rules and grants alone, without creating an approval, sending a message or " +
+				"asking another service. " +
 				"Many calls at once: at most 1,000 in 4 MiB, each answered by itself.",
 			in: reflect.TypeFor[api.CreateRequest](), out: reflect.TypeFor[api.Evaluation](), status: ok,
 			serve: s.evaluate,
@@ -140,7 +140,7 @@ func (s *Server) routes() []route {
 		},
 		{
 			method: "POST", path: "/v1/policy/reload", name: "reloadPolicy", scopes: admin,
-			summary: "Read the configuration again and put its policy in force, all or nothing.",
+			summary: "Read the configuration again and put its policy in force; a mistake in it changes no part.",
 			in:      reflect.TypeFor[api.Empty](), out: reflect.TypeFor[api.Reloaded](), status: ok,
 			serve: with(s.reload),
 		},
@@ -163,7 +163,7 @@ func (s *Server) routes() []route {
 		},
 		{
 			method: "POST", path: "/v1/pairing", name: "startPairing", scopes: admin,
-			summary: "A code that makes known whoever gives it in a chat, as /pair CODE, and that chat. Any " +
+			summary: "A code for /pair CODE in a chat, which makes known the account that sends it and that chat. Any " +
 				"earlier one ends.",
 			in: reflect.TypeFor[api.Empty](), out: reflect.TypeFor[api.PairingCode](),
 			status: []int{http.StatusCreated}, serve: with(s.startPairing),
@@ -177,8 +177,8 @@ func (s *Server) routes() []route {
 		},
 		{
 			method: "POST", path: "/v1/pairing/{id}/accept", name: "acceptPairing", scopes: admin,
-			summary: "Write who gave the code into a configuration that serve --local generated and nobody " +
-				"edited, and put it in force. Any other is its operator's to edit.",
+			summary: "Write the account that gave the code into a configuration that serve --local generated and that " +
+				"is unedited, and put it in force.  Any other is its operator's to edit.",
 			in: reflect.TypeFor[api.Empty](), out: reflect.TypeFor[api.Reloaded](), status: ok,
 			serve: with(s.acceptPairing), codes: []approval.Code{approval.CodeNotFound},
 		},
@@ -275,7 +275,7 @@ func (s *Server) routes() []route {
 		},
 		{
 			method: "POST", path: "/v1/messages/decisions", name: "decideMessages", scopes: either,
-			summary: "How the approvals of a conversation stand. Decisions in it count as the vote of the " +
+			summary: "The state of the approvals of a conversation. Decisions in it count as the vote of the " +
 				"token's person, and for no other token.",
 			in: reflect.TypeFor[api.DecisionsRequest](), out: reflect.TypeFor[api.DecisionsAnswer](),
 			status: ok, serve: with(s.decideMessages),
@@ -289,7 +289,7 @@ func (s *Server) routes() []route {
 		{
 			method: "POST", path: hookPath, name: "hook", scopes: asker, hook: true,
 			summary: "An agent runtime's HTTP hook, in that runtime's own words. Every answer is 200 with an " +
-				"explicit decision: whatever goes wrong, a bad token included, is the deny of that runtime and " +
+				"explicit decision: any failure, a bad token included, is the deny of that runtime and " +
 				"event. Fields that are not known are ignored.",
 			query: []param{{name: "limit", kind: "string", check: checkSpan,
 				doc: "The hook's timeout in the runtime's configuration, such as 600s or 24h: the answer comes " +
@@ -301,8 +301,8 @@ func (s *Server) routes() []route {
 		large(claim, "claimLargeApproval"),
 		{
 			method: "POST", path: "/v1/viewer-tokens", name: "createViewerToken", scopes: asker,
-			summary: "A token for an <approval-dialog> in a web page: for ten minutes it shows which approvals of " +
-				"one of your sessions are pending, and nothing else.",
+			summary: "A token for an <approval-dialog> in a web page: for ten minutes it shows only which approvals of " +
+				"one of your sessions are pending.",
 			in: reflect.TypeFor[api.ViewerTokenRequest](), out: reflect.TypeFor[api.ViewerToken](),
 			status: []int{http.StatusCreated}, serve: with(s.viewerToken),
 		},

@@ -64,8 +64,8 @@ func (d *Door) MakeLink(
 func (d *Door) LinkFor(ctx context.Context, v approval.Voter, handled *approval.InboundRef) (l LoginLink, secret string, err error) {
 	v = d.people().Identify(v)
 	if v.Person == "" {
-		return l, "", approval.Refuse(approval.CodeForbidden, "The desk does not know whose account this is, so it signs nobody in: "+
-			"its operator names you under people first. /whoami says what to tell them.")
+		return l, "", approval.Refuse(approval.CodeForbidden, "The desk does not know whose account this is, so it cannot sign you in: "+
+			"its operator names you under people first.  /whoami says what to tell them.")
 	}
 	return d.addLink(ctx, LoginLink{Person: v.Person, By: v.Channel + ":" + v.UserID}, handled)
 }

@@ -180,7 +180,7 @@ func (d *Door) SignIn(ctx context.Context, in SignIn) (s Session, cookie string,
 	people := d.people()
 	person, ok := people.Person(in.Person)
 	if !ok {
-		return s, "", approval.Refuse(approval.CodeForbidden, "The desk knows nobody of that name any more.")
+		return s, "", approval.Refuse(approval.CodeForbidden, "The desk no longer knows a person of that name.")
 	}
 	cookie = newSecret()
 	made := in.start(cookie, person, people.DirectChats(in.Person), nowMs())

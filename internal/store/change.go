@@ -155,7 +155,7 @@ func (t *tx) lookup(look core.Lookup) (f core.Existing, err error) {
 		f.ByID, err = t.called(look.ID, look.Owner)
 		if _, doubted := errors.AsType[*Disbelieved](err); doubted {
 			return f, approval.Refuse(approval.CodeIDConflict, "Something else than the desk has changed its record of your request "+
-				"of that id, so it counts for nothing; ask under another id.")
+				"of that id, so the record does not count; ask under another id.")
 		}
 		if err != nil {
 			return f, err

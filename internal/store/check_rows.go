@@ -104,7 +104,7 @@ func (s *Store) checkAbsences(ctx context.Context, found func(problem string)) e
 		return err
 	}
 	if _, older, err := revision(changes, newest); err != nil || older {
-		found("who is away (the table absences, and its count in meta) is older than the log: it was put back, and lends nothing")
+		found("who is away (the table absences, and its count in meta) is older than the log: it was put back, and lends no right")
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func Copy(ctx context.Context, from, to *Store) (Copied, error) {
 		return c, fmt.Errorf("the store to copy from is not whole, and is not copied: %w", err)
 	}
 	if n == 0 {
-		return c, errors.New("the store to copy from has no record in its log, so there is nothing to copy: is it the " +
+		return c, errors.New("the store to copy from has no record in its log, so it has no data to copy: is it the " +
 			"one that the desk used?")
 	}
 	err = to.do(ctx, func(t *tx) error {

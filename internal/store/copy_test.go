@@ -106,7 +106,7 @@ func TestCopyRefuses(t *testing.T) {
 	from := openInMemory(t)
 	empty := openInMemory(t)
 	_, err := Copy(ctx, from, empty)
-	require.ErrorContains(t, err, "nothing to copy")
+	require.ErrorContains(t, err, "no data to copy")
 	for range 3 {
 		require.NoError(t, from.Append(ctx, nil, approval.Event{Type: approval.EventVote}))
 	}

@@ -29,7 +29,7 @@ func parseStart(value string) (logStart, error) {
 	number, hash, _ := strings.Cut(value, " ")
 	seq, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || seq < 2 || hash == "" {
-		return logStart{}, fmt.Errorf("the store's row %s does not say where the log begins: restore a backup", startName)
+		return logStart{}, fmt.Errorf("the store's row %s does not name the log's first record: restore a backup", startName)
 	}
 	return logStart{seq, hash}, nil
 }

@@ -141,7 +141,7 @@ func TestTampering_WithTheStart(t *testing.T) {
 		"mark's hash": {`UPDATE meta SET value = '3 ' || (SELECT hash FROM events WHERE seq = 5)
  WHERE name = 'log-start'`, "log record 3 was changed"},
 		"mark taken out": {`DELETE FROM meta WHERE name = 'log-start'`, "log record 1 is missing"},
-		"mark damaged":   {`UPDATE meta SET value = 'x' WHERE name = 'log-start'`, "does not say where the log begins"},
+		"mark damaged":   {`UPDATE meta SET value = 'x' WHERE name = 'log-start'`, "does not name the log's first record"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openInMemory(t)

@@ -35,7 +35,7 @@ func (f *failure) Unwrap() []error { return []error{f.refusal, f.cause} }
 
 // unwritten is the error for a caller whose change could not be committed.
 func unwritten(cause error) error {
-	message := "The store could not commit, nothing was written."
+	message := "The store could not commit, so the change was not written."
 	if errors.Is(cause, errFate) {
 		message = "The store was lost while it committed, and whether this was written is unknown: look before you try again."
 	}
@@ -88,7 +88,7 @@ var errStale = fmt.Errorf("another writer was faster every time; try again")
 // errCareful asks for another attempt with savepoints.
 var errCareful = errors.New("a job failed after it had written")
 
-var errEnded = errors.New("the store is closed: nothing was written")
+var errEnded = errors.New("the store is closed: the change was not written")
 
 var errSilent = errors.New("the database does not answer")
 

@@ -154,7 +154,7 @@ func (s *Store) firstID(ctx context.Context, q plainTx, mark string, due bool) e
 		if err := remark(ctx, q, keyring{}, s.keys, marked); err != nil {
 			return err
 		}
-		s.log.Info("the store's rows have MACs from now on; rows without one count for nothing")
+		s.log.Info("the store's rows have MACs from now on; rows without one do not count")
 	}
 	return s.keys.writeID(q)
 }

@@ -194,8 +194,8 @@ type Disbelieved struct {
 
 // Error names the row, and how all such are found.
 func (d *Disbelieved) Error() string {
-	return fmt.Sprintf("row %.80q of table %s was not written by this desk: its MAC does not fit, so it counts for "+
-		"nothing; look with: approvalbot audit verify", d.ID, d.Table)
+	return fmt.Sprintf("row %.80q of table %s was not written by this desk: its MAC does not fit, so it does "+
+		"not count; look with: approvalbot audit verify", d.ID, d.Table)
 }
 
 // Unwrap is what a caller may be told.
@@ -224,7 +224,7 @@ func (r *rowKey) doubt(table, id string) error {
 		}
 		d.known[row] = true
 		d.rows.Add(1)
-		d.log.Error("store: a row was not written by this desk and counts for nothing; look with: approvalbot audit verify",
+		d.log.Error("store: a row was not written by this desk and does not count; look with: approvalbot audit verify",
 			"table", table, "row", id)
 	}
 	return &row

@@ -171,11 +171,11 @@ func (a policyVersion) judge(policyHash, build string) error {
 		return nil
 	case a.build != build:
 		return approval.Refuse(approval.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on "+
-			"this database, is %.12s of another program, so it judges nothing until it is replaced; to go back to this "+
+			"this database, is %.12s of another program, so it judges no call until it is replaced; to go back to this "+
 			"program, reload its configuration.", policyHash, a.generation, a.counts)
 	}
 	return approval.Refuse(approval.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on "+
-		"this database, is %.12s, so it judges nothing until its configuration file, which it reads again by itself, "+
+		"this database, is %.12s, so it judges no call until its configuration file, which it reads again by itself, "+
 		"says that one: give all instances the same file, then reload one.", policyHash, a.generation, a.counts)
 }
 

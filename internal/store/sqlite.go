@@ -135,7 +135,7 @@ func checkEngine(ctx context.Context, p *pool, path string) error {
 	var version, journal string
 	if err := p.db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
 		return fmt.Errorf("store %s cannot be opened: %w; it must be a file that this user may read and write, in a "+
-			"folder where it may make others", path, err)
+			"folder in which it may make others", path, err)
 	}
 	if !atLeast(version, oldestSQLite) {
 		return fmt.Errorf("SQLite %s can corrupt a write-ahead log; build with 3.51.3 or newer", version)

@@ -62,7 +62,7 @@ func TestFailedCommit(t *testing.T) {
 
 	a := pendingApproval("bot")
 	err = s.Create(ctx, core.Lookup{}, func(core.Existing) ([]core.Change, error) { return []core.Change{{Approval: a, New: true}}, nil })
-	require.ErrorContains(t, err, "could not commit, nothing was written")
+	require.ErrorContains(t, err, "could not commit, so the change was not written")
 	require.Error(t, s.Ping(ctx))
 	_, err = conn.ExecContext(ctx, "ROLLBACK")
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestLogAfterAFailedCommit(t *testing.T) {
 		}
 		return t.put(nameApproval, "id", "bot", "nothing", "")
 	})
-	require.ErrorContains(t, err, "could not commit, nothing was written")
+	require.ErrorContains(t, err, "could not commit, so the change was not written")
 	require.NoError(t, s.Append(ctx, nil, e))
 	n, _, err := s.Verify(ctx)
 	require.NoError(t, err)

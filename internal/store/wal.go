@@ -33,7 +33,7 @@ func (d Damage) String() string {
 	text := fmt.Sprintf("the write-ahead log is damaged %s: %d frames from there on, with %d commits, are dropped",
 		at, d.Frames, d.Commits)
 	if d.LastOnly {
-		text += " (the last commit alone: after a power cut nobody was told of it)"
+		text += " (the last commit alone: after a power cut its caller was not told of it)"
 	}
 	return text
 }

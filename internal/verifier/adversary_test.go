@@ -298,7 +298,7 @@ func TestAnAgentMayHaveAChatWhereTheOthersHaveNone(t *testing.T) {
 	require.Equal(t, []string{"telegram:9"}, v.Wants(execCall()).People.Accounts)
 	require.Nil(t, v.Wants(approval.Call{ToolName: "exec", AgentID: "another"}).People)
 	_, _, err := New(Config{Agents: map[string]Settings{"main": {Enabled: true}}}, quiet)
-	require.EqualError(t, err, "agents.main.tools.verifier: is enabled, but there is nobody to ask: set webhook.url or telegram.enabled")
+	require.EqualError(t, err, "agents.main.tools.verifier: is enabled, but has no service or person to ask: set webhook.url or telegram.enabled")
 }
 
 func TestAdversary_W9_NothingInTheCallTurnsTheVerifierOff(t *testing.T) {

@@ -86,7 +86,7 @@ func (cfg Config) check() ([]string, error) {
 	const all = "tools.verifier"
 	c.settings(cfg.Settings, all)
 	if cfg.Enabled && cfg.Webhook.URL == "" && !cfg.Chat.Enabled {
-		c.mistake(all, "is enabled, but there is nobody to ask: set webhook.url or telegram.enabled")
+		c.mistake(all, "is enabled, but has no service or person to ask: set webhook.url or telegram.enabled")
 	}
 	if cfg.Chat.Enabled {
 		c.chat(cfg.Chat, all+".telegram")
@@ -155,7 +155,7 @@ func (c *checker) chat(t Chat, key string) {
 		c.mistake(key+".chatId", "%v", err)
 	}
 	if len(t.AllowedUserIDs) == 0 {
-		c.mistake(key+".allowedUserIds", "must name who may tap: an empty list lets nobody answer")
+		c.mistake(key+".allowedUserIds", "must name the people who may tap: with an empty list no person can answer")
 	}
 	c.users(t.AllowedUserIDs, key)
 }
@@ -181,7 +181,7 @@ func (c *checker) agent(all, own Settings, key string) {
 	}
 	webhook, people := all.Webhook.URL != "" || own.Webhook.URL != "", all.Chat.Enabled || own.Chat.Enabled
 	if own.Enabled && !webhook && !people {
-		c.mistake(key, "is enabled, but there is nobody to ask: set webhook.url or telegram.enabled")
+		c.mistake(key, "is enabled, but has no service or person to ask: set webhook.url or telegram.enabled")
 	}
 	switch {
 	case !own.Chat.Enabled:

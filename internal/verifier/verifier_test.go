@@ -294,7 +294,7 @@ func TestEveryMistakeIsNamed(t *testing.T) {
 	lines := strings.Split(err.Error(), "\n")
 	slices.Sort(lines)
 	require.Equal(t, []string{
-		`agents.chat.tools.verifier.telegram.allowedUserIds: must name who may tap: an empty list lets nobody answer`,
+		`agents.chat.tools.verifier.telegram.allowedUserIds: must name the people who may tap: with an empty list no person can answer`,
 		`agents.chat.tools.verifier.telegram.chatId: telegram chat "@name" is not a numeric id (a @name can change hands)`,
 		`agents.chat2.tools.verifier.telegram.allowedUserIds: takes numeric Telegram user ids, not "-5"`,
 		`agents.chat2.tools.verifier.telegram.allowedUserIds: takes numeric Telegram user ids, not "007"`,

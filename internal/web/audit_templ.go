@@ -49,9 +49,9 @@ func auditPage(h head, d auditView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(counted(int(d.Head), "record", "records") + ", each with the hash of the one before. Nothing is ever changed or left out.")
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(counted(int(d.Head), "record", "records") + ", each with the hash of the one before. No record is ever changed or left out.")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit.templ`, Line: 12, Col: 129}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit.templ`, Line: 12, Col: 131}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -190,7 +190,7 @@ func auditPage(h head, d auditView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(d.Days) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<div class=\"empty\"><p><strong>Nothing is on record yet.</strong></p><p>The first request begins the log.</p></div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<div class=\"empty\"><p><strong>No record yet.</strong></p><p>The first request begins the log.</p></div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -48,7 +48,7 @@ func dialogWindow(title string, d dialog) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if d.Code == "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<h1>Nothing to decide</h1><p role=\"status\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<h1>No decision is needed</h1><p role=\"status\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

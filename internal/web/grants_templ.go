@@ -321,7 +321,7 @@ func grantsPage(h head, all []grantView, notice string) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<div class=\"empty\"><p><strong>There are no grants.</strong></p><p>One is made by <em>Allow session</em> or <em>Always</em> on a request, where policy offers them, and by <code>approvalbot allowlist add</code>. A deny refuses the very same call for a while.</p></div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<div class=\"empty\"><p><strong>There are no grants.</strong></p><p>One is made by <em>Allow session</em> or <em>Always</em> on a request, if policy offers them, and by <code>approvalbot allowlist add</code>. A deny refuses the very same call for a while.</p></div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

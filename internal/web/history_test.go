@@ -29,7 +29,7 @@ func TestHistory_SaysHowFarASearchCame(t *testing.T) {
 	require.NoError(t, historyPage(head{}, historyOf(v, url.Values{"risk": {"R4"}}, found)).Render(t.Context(), &page))
 	require.Contains(t, page.String(), "came as far back as Today.")
 	require.Contains(t, page.String(), "Search older ones")
-	require.NotContains(t, page.String(), "Nothing on record")
+	require.NotContains(t, page.String(), "No request on record")
 	f.Cursor = found.next
 	found, err = p.found(t.Context(), v, f, 50)
 	require.NoError(t, err)

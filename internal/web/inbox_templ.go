@@ -267,12 +267,12 @@ func rows(d waiting) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if d.Search != "" || len(d.Filter) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p>Nothing that is waiting matches. <a href=\"/\">Show everything that waits</a></p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p>No waiting request matches.  <a href=\"/\">Show everything that waits</a></p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<p><strong>Nothing is waiting.</strong></p><p>The next request appears here by itself. <a href=\"/history\">See what was decided</a></p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<p><strong>No request is waiting.</strong></p><p>The next request appears here by itself. <a href=\"/history\">See what was decided</a></p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

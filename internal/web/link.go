@@ -31,7 +31,7 @@ func botPlaces() string {
 func (w *Web) LinkMessage(l signin.LoginLink, secret, channel string) core.Posting {
 	p := core.Posting{
 		Text: "🔑 This link signs you in to the desk's pages as " + display.Escape(l.Person) +
-			". It works once, for five minutes. Give it to nobody: whoever opens it becomes you.",
+			". It works once, for five minutes. Keep it to yourself: any person who opens it is signed in as you.",
 		Link: w.LinkTo(secret),
 	}
 	if channel == AppPlatform && w.botToken != "" && w.address.url.Scheme == "https" {

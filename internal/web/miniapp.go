@@ -60,8 +60,8 @@ func (p *miniAppPages) fromMiniApp(out http.ResponseWriter, r *http.Request, _ s
 	}
 	v := p.gate.Rules().People.Identify(approval.Voter{Channel: AppPlatform, UserID: user})
 	if v.Person == "" {
-		p.refused(out, r, http.StatusForbidden, signin.ByTelegram, AppPlatform+":"+user+" is nobody whom the desk knows",
-			"The desk does not know whose account this is, so it signs nobody in: its operator names you under people first.")
+		p.refused(out, r, http.StatusForbidden, signin.ByTelegram, AppPlatform+":"+user+" is no account that the desk knows",
+			"The desk does not know whose account this is, so it cannot sign you in: its operator names you under people first.")
 		return
 	}
 	s, cookie, err := p.signin.SignIn(r.Context(), signin.SignIn{Person: v.Person, How: signin.ByTelegram, Browser: browser(r),

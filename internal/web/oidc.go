@@ -174,7 +174,7 @@ func begun(r *http.Request) (a asked, err error) {
 func (p *provider) identify(r *http.Request, back string, a asked) (email string, err error) {
 	q := r.URL.Query()
 	if q.Get("error") != "" {
-		return "", refusal("the provider signed nobody in")
+		return "", refusal("the provider did not sign you in")
 	}
 	if iss := q.Get("iss"); iss != "" && iss != p.cfg.Issuer { // RFC 9207
 		return "", refusal("the answer is another provider's")

@@ -45,9 +45,9 @@ func passkeysPage(h head, d passkeysView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs("You are signed in as " + h.Session.Person + ". A passkey signs you in, and signs your approvals where the desk asks for that.")
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs("You are signed in as " + h.Session.Person + ". A passkey signs you in, and signs your approvals if the desk asks for that.")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `passkeys.templ`, Line: 8, Col: 134}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `passkeys.templ`, Line: 8, Col: 131}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -101,12 +101,12 @@ func passkeysPage(h head, d passkeysView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if len(d.Suspended) > 0 {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "You have none.")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "You have no passkey.")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "You have none yet.")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "You have no passkey yet.")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -121,7 +121,7 @@ func passkeysPage(h head, d passkeysView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(d.Suspended) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<h2>Suspended</h2><p>The configuration did not name you for a time. These passkeys stay suspended: they sign nobody in and sign no approval. Make a new one.</p><ul class=\"passkeys\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<h2>Suspended</h2><p>The configuration did not name you for a time. These passkeys stay suspended: they can neither sign you in nor sign an approval. Make a new one.</p><ul class=\"passkeys\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

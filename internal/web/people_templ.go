@@ -254,7 +254,7 @@ func peoplePage(h head, all []personView, rosters []rosterView) templ.Component 
 func (p personView) waits() string {
 	switch p.Waiting {
 	case 0:
-		return "nothing waiting"
+		return "no request waiting"
 	case 1:
 		return "1 request waiting"
 	}

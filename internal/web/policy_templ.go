@@ -627,7 +627,7 @@ func tryCall(d trial) templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 49, "<section><h2>Try a call</h2><p class=\"soft\">Nothing is created, sent or asked.</p><form method=\"post\" action=\"/policy\" class=\"grid\"><label>Tool <input name=\"tool\" required value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 49, "<section><h2>Try a call</h2><p class=\"soft\">A try creates no request, sends no message and asks no approver.</p><form method=\"post\" action=\"/policy\" class=\"grid\"><label>Tool <input name=\"tool\" required value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

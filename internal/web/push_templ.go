@@ -38,7 +38,7 @@ func pushPage(h head, d pushDevices) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<h1>Notifications</h1><p>A browser can tell you that an approval waits, also when no page of the desk is open. It shows the code, the risk and the tool's name, and nothing of the call.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<h1>Notifications</h1><p>A browser can tell you that an approval waits, also when no page of the desk is open. It shows the code, the risk and the tool's name, and no part of the call.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

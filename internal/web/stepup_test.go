@@ -192,7 +192,7 @@ func TestPasskeysPage(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, remove(d.visit(t, "bob.passkey")), "it is another's")
 	require.Equal(t, http.StatusOK, remove(v))
 	_, page = v.get("/me/passkeys")
-	require.Contains(t, page, "You have none yet")
+	require.Contains(t, page, "You have no passkey yet")
 }
 
 // A browser's answer makes a passkey, of each algorithm, and nothing else does.

@@ -201,7 +201,7 @@ func TestHistory(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(d.sees("alice", "/history?format=json")), &list))
 	require.Len(t, list.Items, 2)
 	first := d.sees("alice", "/history?tool=exec&risk=R9")
-	require.Contains(t, first, "Nothing on record is like that")
+	require.Contains(t, first, "No request on record matches")
 }
 
 // The history goes on where the page before ended.
@@ -380,7 +380,7 @@ func TestInbox_Chips(t *testing.T) {
 	require.NotContains(t, page, "row-"+grave.Code)
 	require.NotContains(t, page, "row-"+mine.Code)
 	require.Contains(t, page, `href="?who=me" aria-current="true"`, "a second click takes it away")
-	require.Contains(t, d.sees("bob", "/?risk=R1"), "Nothing that is waiting matches.")
+	require.Contains(t, d.sees("bob", "/?risk=R1"), "No waiting request matches.")
 }
 
 // Of a long call the page begins with how bad it could be and with the lines that make it so.

@@ -153,6 +153,6 @@ func (w *Web) Handlers() map[string]http.Handler {
 func (w *Web) NoSuchPage() http.Handler {
 	return w.guard.around(route{open: true, serve: func(out http.ResponseWriter, r *http.Request, s signin.Session) {
 		path, _ := display.Clip(safe(r.URL.Path), 100)
-		w.say(out, http.StatusNotFound, s, "There is no such page", "The desk has nothing at "+path+". Look whether the address is whole.")
+		w.say(out, http.StatusNotFound, s, "There is no such page", "The desk has no page at "+path+". Check that the address is complete.")
 	}})
 }

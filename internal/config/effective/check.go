@@ -16,7 +16,7 @@ import (
 func (c *checker) check(cfg *config.Config) {
 	c.checkServer(cfg.Server)
 	if s := cfg.Server.Socket; s != "" && slices.Contains([]string{cfg.File, cfg.DatabaseFile(), cfg.Store.KeyFile}, s) {
-		c.Mistake("server.socket", "is the path of another file of the desk; choose one where nothing is, such as approvalbot.sock")
+		c.Mistake("server.socket", "is the path of another file of the desk; choose an unused path, such as approvalbot.sock")
 	}
 	c.checkTokens(cfg.Server.Tokens, cfg.People)
 	c.checkStore(cfg.Store)
@@ -40,7 +40,7 @@ func (c *checker) checkServer(s config.Server) {
 	case n < 0 || n > 65535:
 		c.Mistake("server.listen", "must have a port from 0 to 65535, such as 127.0.0.1:8787")
 	case !config.Loopback(host) && !s.BehindProxy && s.TLS.CertFile == "":
-		c.Mistake("server.listen", "is reachable from other machines, where tokens would travel in the clear: set server.tls, or server.behindProxy: true if a proxy in front speaks TLS")
+		c.Mistake("server.listen", "is reachable from other machines, so tokens would travel in the clear: set server.tls, or server.behindProxy: true if a proxy in front speaks TLS")
 	}
 	if (s.TLS.CertFile == "") != (s.TLS.KeyFile == "") {
 		c.Mistake("server.tls", "needs both certFile and keyFile")

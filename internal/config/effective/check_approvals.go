@@ -38,7 +38,7 @@ func (c *checker) checkApprovals(cfg *config.Config) {
 		c.Warn(key+".selfApproval", "solo lets people approve their own requests; cards and the log say so")
 	}
 	if t.Mode == "off" {
-		c.Warn(key+".mode", "off asks nobody: only the hard layers under tools stand in the way")
+		c.Warn(key+".mode", "off asks no approver: only the hard layers under tools can refuse a call")
 	}
 	c.checkClassifier(key+".classifier", t.Classifier, Classifier(*cfg))
 	c.checkFactors(key, t)
@@ -65,7 +65,7 @@ func (c *checker) checkRisk(key string, p config.Policy) {
 	c.checkQuorums(key, p.MinApprovalsByRisk)
 	deny, ask := p.DenyAtOrAbove, p.RequireApprovalAtOrAbove
 	if deny.Set && deny.Class < ask.Class {
-		c.Warn(key+".denyAtOrAbove", "is below requireApprovalAtOrAbove: nobody is asked for a class, it is allowed or denied")
+		c.Warn(key+".denyAtOrAbove", "is below requireApprovalAtOrAbove: no class is ever asked for, each is allowed or denied")
 	}
 }
 
@@ -74,7 +74,7 @@ func (c *checker) checkFactors(key string, t *config.ApprovalTools) {
 	effective := t.EffectiveApprovers()
 	switch {
 	case len(effective) == 0:
-		c.Warn(key+".allowedApprovers", "leaves no approver after disabledApprovers: whatever needs approval is denied")
+		c.Warn(key+".allowedApprovers", "leaves no approver after disabledApprovers: every call that needs approval is denied")
 	case slices.Contains(effective, "llm_evaluation") && !t.Classifier.Enabled:
 		c.Warn(key+".allowedApprovers", "names llm_evaluation, which never votes while the classifier is off")
 	}

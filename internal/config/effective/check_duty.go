@@ -54,7 +54,7 @@ func (c *checker) zone(key, name string) bool {
 func (c *checker) dutyRoles(key string, roles []string) {
 	for i, role := range roles {
 		if _, duty := people.DutyRole(role); duty {
-			c.Mistake(config.Index(key, i), "begins with onDuty:, which approvals.tools.onDuty gives and nobody has by themselves")
+			c.Mistake(config.Index(key, i), "begins with onDuty:, a role that only approvals.tools.onDuty can give")
 		}
 	}
 }
@@ -72,7 +72,7 @@ func (c *checker) checkDuty(key string, cfg *config.Config) {
 		c.checkRoster(at, r, cfg.People)
 		decides := func(name string) bool { return slices.Contains(deciders, name) }
 		if known && err == nil && !slices.ContainsFunc(r.Among, decides) {
-			c.Warn(at+".among", "names nobody who may decide in a chat (allowedUserIds) or with a token (operator.approvals and a person)")
+			c.Warn(at+".among", "names no person who may decide in a chat (allowedUserIds) or with a token (operator.approvals and a person)")
 		}
 	}
 	c.names(key, "name", names)
@@ -87,7 +87,7 @@ func (c *checker) checkAmong(key string, among []string, people []config.Person)
 	known := len(among) > 0
 	for i, name := range among {
 		if !slices.Contains(names, name) {
-			c.Mistake(config.Index(key, i), "names nobody among people%s", config.DidYouMean(name, names))
+			c.Mistake(config.Index(key, i), "names no person under people%s", config.DidYouMean(name, names))
 			known = false
 		}
 	}
@@ -113,7 +113,7 @@ func (c *checker) checkRoster(key string, r config.Roster, people []config.Perso
 
 func (c *checker) checkCalendar(key string, r config.Roster, people []config.Person) {
 	if len(r.Among) == 0 {
-		c.Mistake(key+".among", "is a rotation of nobody; name the people who can be on duty")
+		c.Mistake(key+".among", "is empty; name the people who can be on duty")
 	}
 	if _, err := schedule.Zone(r.Timezone); err != nil {
 		c.Mistake(key+".timezone", "%s", err)
@@ -161,7 +161,7 @@ func (c *checker) checkContacts(key string, cfg *config.Config) {
 	for i, e := range t.Routing.Escalate {
 		at := config.Index(key+".escalate", i)
 		if !c.Has(at + ".after") {
-			c.Mistake(at, "needs after: how long nobody has decided, such as 5m")
+			c.Mistake(at, "needs after: how long the request must be undecided, such as 5m")
 		}
 		inTime(at+".after", e.After)
 		c.checkRecipient(at+".to", e.To, cfg)
@@ -183,11 +183,11 @@ func (c *checker) checkRecipient(key, text string, cfg *config.Config) {
 	case err != nil:
 		c.Mistake(key, "must be onDuty, onDuty:NAME, role:NAME, or a chat with numeric ids such as %s", platform.Rows[0].Example)
 	case to.Role != "" && !slices.ContainsFunc(cfg.People, func(p config.Person) bool { return slices.Contains(p.Roles, to.Role) }):
-		c.Mistake(key, "is the role of nobody among people")
+		c.Mistake(key, "is a role that no person under people has")
 	case to.Chat != "" && !cfg.Channels.Bots[chat.Channel].On():
 		c.Warn(key, "%s is off: no card goes there", chat.Channel)
 	case to.Chat == "" && !slices.ContainsFunc(recipients(to, *cfg), func(p config.Person) bool { return reachable(p, *cfg) }):
-		c.Warn(key, "names nobody with an account in a chat that is on: no direct message reaches them")
+		c.Warn(key, "names no person with an account in a chat that is on: no direct message reaches them")
 	}
 }
 

@@ -140,7 +140,7 @@ func (c *checker) checkTokens(tokens []config.Token, people []config.Person) {
 	}
 	c.names("server.tokens", "name", names)
 	if len(tokens) == 0 {
-		c.Warn("server.tokens", "is empty: nobody may ask")
+		c.Warn("server.tokens", "is empty: no program may ask")
 	}
 }
 
@@ -166,7 +166,7 @@ func (c *checker) tokenRights(key string, t config.Token, people []config.Person
 	case decides && t.Person == "":
 		c.Warn(key, "has operator.approvals but no person: it may look, and cannot decide")
 	case decides && asks:
-		c.Warn(key, "may both ask and decide; whoever holds it is one person and cannot decide what it asked")
+		c.Warn(key, "may both ask and decide; its holder counts as one person, who cannot decide what the token asked")
 	}
 	if t.RequireRequester && !asks {
 		c.Warn(key+".requireRequester", "has no effect: the token may not ask (approvals.request)")
@@ -178,7 +178,7 @@ func (c *checker) tokenRights(key string, t config.Token, people []config.Person
 	case t.TrustToolHints && !asks:
 		c.Warn(key+".trustToolHints", "has no effect: the token may not ask (approvals.request)")
 	case t.TrustToolHints:
-		c.Warn(key+".trustToolHints", "lowers risk: whoever holds the token may say that a tool only reads, or which server it is of; "+
+		c.Warn(key+".trustToolHints", "lowers risk: the token's holder may say that a tool only reads, or which server it is of; "+
 			"give it to a bridge alone that agents cannot speak through")
 	}
 	if t.Person != "" && !config.GoodName(t.Person) {

@@ -22,7 +22,7 @@ func (c *checker) checkReach(cfg *config.Config) {
 	}
 	mapped, unmapped, open := now.Eligible(nil)
 	if mapped+unmapped == 0 && !open {
-		c.Warn("approvals.tools", "nobody could say yes now: every call that asks is denied until somebody may decide "+
+		c.Warn("approvals.tools", "no person can say yes now: every call that asks is denied until a person may decide "+
 			"in a chat (allowedUserIds) or with a token (operator.approvals and a person)")
 	}
 	if t.ClampMinApprovals || open {
@@ -127,7 +127,7 @@ func (c *checker) checkAgentIDs(cfg *config.Config) {
 		own := func(t config.Token) bool { return t.AgentID == a.ID }
 		if a.Sandboxed && !slices.ContainsFunc(cfg.Server.Tokens, own) {
 			c.Warn(config.Index("agents.list", i)+".sandboxed", "has no effect: no token has this agentId, "+
-				"and what a call says of its agent loosens nothing")
+				"and what a call says of its agent never loosens policy")
 		}
 	}
 	for i, t := range cfg.Server.Tokens {

@@ -40,7 +40,7 @@ func programs(commands []string) []string {
 func (c *checker) brackets(key string, paths []string) {
 	for i, p := range paths {
 		if strings.Contains(strings.ReplaceAll(p, `\[`, ""), "[") {
-			c.Warn(config.Index(key, i), `has a [, which with all up to the next ] stands for one letter of those in between; `+
+			c.Warn(config.Index(key, i), `has a [, which with all up to the next ] matches one letter of those in between; `+
 				`for the sign itself write \[ in a path, and * in a program's`)
 		}
 	}
@@ -102,7 +102,7 @@ func (c *checker) checkRules(key string, cfg *config.Config) {
 		if roster, duty := people.DutyRole(r.Role); duty && !slices.Contains(roles, r.Role) {
 			c.Mistake(at+".role", "names a roster that is not in approvals.tools.onDuty%s", config.DidYouMean(roster, rosterNames(*cfg)))
 		} else if r.Role != "" && !slices.Contains(roles, r.Role) {
-			c.Mistake(at+".role", "is the role of nobody among people")
+			c.Mistake(at+".role", "is a role that no person under people has")
 		} else if !here.enough(r.Role, r.MinApprovals) {
 			c.tooFew(at, r, denies(*cfg, ever, r))
 		}

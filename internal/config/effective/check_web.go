@@ -16,13 +16,13 @@ func (c *checker) checkWeb(s config.Server) {
 			"and who is signed in there may decide")
 	}
 	if u, err := url.Parse(s.PublicURL); s.Web.Enabled == "true" && err == nil && strings.Trim(u.Path, "/") != "" {
-		c.Mistake("server.publicUrl", "must have no path where server.web.enabled is true: "+
+		c.Mistake("server.publicUrl", "must have no path if server.web.enabled is true: "+
 			"the pages are at the root of their host")
 	}
 	for i, origin := range s.Web.EmbedOrigins {
 		if !goodOrigin(origin) {
 			c.Mistake(config.Index("server.web.embedOrigins", i),
-				"must be an origin such as https://chat.example.org, with https unless it is on localhost, and nothing behind it")
+				"must be an origin such as https://chat.example.org, with https unless it is on localhost, and no path")
 		}
 	}
 	c.checkOIDC(s)
@@ -53,6 +53,6 @@ func (c *checker) checkOIDC(s config.Server) {
 		c.Mistake("server.web.oidc.clientId", "must be what the provider calls this desk")
 	}
 	if !s.WebOn() {
-		c.Warn("server.web.oidc", "does nothing: server.web.enabled is %s here", s.Web.Enabled)
+		c.Warn("server.web.oidc", "has no effect: server.web.enabled is %s here", s.Web.Enabled)
 	}
 }

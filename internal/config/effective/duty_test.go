@@ -36,11 +36,11 @@ func TestMistakesOfDutyAndContacts(t *testing.T) {
 	t.Parallel()
 	const never = "never happens: an approval expires before, or then, after 15m0s (approvals.tools.timeoutMs)"
 	for name, c := range map[string]struct{ tools, want string }{
-		"nobody":                 {"onDuty: [{name: ops, among: [], timezone: UTC, rotation: [], handoff: '09:00'}]", ".among: is a rotation of nobody; name the people who can be on duty"},
-		"a rotation of nobody":   {"onDuty: [{name: ops, among: [alice], timezone: UTC, rotation: [], handoff: '09:00'}]", ".rotation: is empty, so nobody would ever be on duty; name the people in their order"},
-		"a calendar of nobody":   {"onDuty: [{name: ops, timezone: UTC, calendar: ops.ics}]", ".among: is a rotation of nobody; name the people who can be on duty"},
-		"an unknown person":      {"onDuty: [{name: ops, among: [alice, bobb], timezone: UTC, rotation: [alice], handoff: '09:00'}]", ".among[1]: names nobody among people (did you mean bob?)"},
-		"a roster in a roster":   {"onDuty: [{name: ops, among: [\"onDuty:ops\"], timezone: UTC, rotation: [\"onDuty:ops\"], handoff: '09:00'}]", ".among[0]: names nobody among people"},
+		"nobody":                 {"onDuty: [{name: ops, among: [], timezone: UTC, rotation: [], handoff: '09:00'}]", ".among: is empty; name the people who can be on duty"},
+		"a rotation of nobody":   {"onDuty: [{name: ops, among: [alice], timezone: UTC, rotation: [], handoff: '09:00'}]", ".rotation: is empty, so no person would ever be on duty; name the people in their order"},
+		"a calendar of nobody":   {"onDuty: [{name: ops, timezone: UTC, calendar: ops.ics}]", ".among: is empty; name the people who can be on duty"},
+		"an unknown person":      {"onDuty: [{name: ops, among: [alice, bobb], timezone: UTC, rotation: [alice], handoff: '09:00'}]", ".among[1]: names no person under people (did you mean bob?)"},
+		"a roster in a roster":   {"onDuty: [{name: ops, among: [\"onDuty:ops\"], timezone: UTC, rotation: [\"onDuty:ops\"], handoff: '09:00'}]", ".among[0]: names no person under people"},
 		"a turn of another":      {"onDuty: [{name: ops, among: [alice], timezone: UTC, rotation: [alice, bob], handoff: '09:00'}]", ".rotation[1]: is not one of among"},
 		"no name":                {"onDuty: [{among: [alice], timezone: UTC, rotation: [alice], handoff: '09:00'}]", ".name: must be a name: 1 to 64 letters, digits or . _ -, a letter or digit first"},
 		"neither":                {"onDuty: [{name: ops, among: [alice], timezone: UTC}]", ": needs a rotation of people, or a calendar"},
@@ -56,9 +56,9 @@ func TestMistakesOfDutyAndContacts(t *testing.T) {
 		"a reminder at once":           {"routing: {remindAfter: [0]}", "remindAfter[0]: must be longer than 0s"},
 		"a reminder after the expiry":  {"routing: {remindAfter: [5m, 16m]}", "remindAfter[1]: " + never},
 		"an escalation at the expiry":  {"routing: {escalate: [{after: 15m, to: \"role:leads\"}]}", "escalate[0].after: " + never},
-		"an escalation at no time":     {"routing: {escalate: [{to: \"role:leads\"}]}", "escalate[0]: needs after: how long nobody has decided, such as 5m"},
+		"an escalation at no time":     {"routing: {escalate: [{to: \"role:leads\"}]}", "escalate[0]: needs after: how long the request must be undecided, such as 5m"},
 		"an escalation to nobody":      {"routing: {escalate: [{after: 5m}]}", "escalate[0].to: must be onDuty, onDuty:NAME, role:NAME, or a chat such as telegram:-1001234567890"},
-		"to no role":                   {"routing: {escalate: [{after: 5m, to: \"role:x\"}]}", "escalate[0].to: is the role of nobody among people"},
+		"to no role":                   {"routing: {escalate: [{after: 5m, to: \"role:x\"}]}", "escalate[0].to: is a role that no person under people has"},
 		"to no roster":                 {"routing: {escalate: [{after: 5m, to: onDuty}]}", "escalate[0].to: must name the roster, such as onDuty:NAME, since there is not exactly one"},
 		"to an unknown roster":         {"routing: {escalate: [{after: 5m, to: \"onDuty:x\"}]}, onDuty: [{" + turns + "}]", "escalate[0].to: names a roster that is not in approvals.tools.onDuty"},
 		"to a person":                  {"routing: {escalate: [{after: 5m, to: alice}]}", "escalate[0].to: must be onDuty, onDuty:NAME, role:NAME, or a chat with numeric ids such as telegram:-1001234567890"},
@@ -92,7 +92,7 @@ func TestMistakesOfDutyAndContacts(t *testing.T) {
 		`name: a, quiet: "at night"`:            "quiet: must be two times of the day such as 22:00-07:00",
 		`name: a, email: alice`:                 "email: must be an e-mail address such as alice@example.org",
 		`name: a, email: Alice@example.org`:     "email: belongs to alice already; one account is one person",
-		`name: a, roles: [ops, "onDuty:leads"]`: "roles[1]: begins with onDuty:, which approvals.tools.onDuty gives and nobody has by themselves",
+		`name: a, roles: [ops, "onDuty:leads"]`: "roles[1]: begins with onDuty:, a role that only approvals.tools.onDuty can give",
 	} {
 		text := "people: [{name: alice, email: alice@example.org}, {" + person + "}]"
 		_, _, err := Parse("f.yaml", []byte(text), nil, nil)
@@ -103,10 +103,10 @@ func TestMistakesOfDutyAndContacts(t *testing.T) {
 func TestWarningsOfDutyAndContacts(t *testing.T) {
 	t.Parallel()
 	for tools, want := range map[string]string{
-		"onDuty: [{name: ops, among: [bob], timezone: UTC, rotation: [bob], handoff: '09:00'}]":                                                 ": approvals.tools.onDuty[0].among: names nobody who may decide in a chat (allowedUserIds) or with a token (operator.approvals and a person)",
+		"onDuty: [{name: ops, among: [bob], timezone: UTC, rotation: [bob], handoff: '09:00'}]":                                                 ": approvals.tools.onDuty[0].among: names no person who may decide in a chat (allowedUserIds) or with a token (operator.approvals and a person)",
 		"onDuty: [{name: ops, among: [alice, bob], timezone: UTC, calendar: ops.ics}]":                                                          ": approvals.tools.onDuty[0].among[1]: has no email, by which the calendar could name them (people[].email)",
 		"routing: {escalate: [{after: 5m, to: \"discord:5\"}]}":                                                                                 ": approvals.tools.routing.escalate[0].to: discord is off: no card goes there",
-		"onDuty: [{name: ops, among: [bob], timezone: UTC, rotation: [bob], handoff: '09:00'}], routing: {escalate: [{after: 5m, to: onDuty}]}": ": approvals.tools.routing.escalate[0].to: names nobody with an account in a chat that is on: no direct message reaches them",
+		"onDuty: [{name: ops, among: [bob], timezone: UTC, rotation: [bob], handoff: '09:00'}], routing: {escalate: [{after: 5m, to: onDuty}]}": ": approvals.tools.routing.escalate[0].to: names no person with an account in a chat that is on: no direct message reaches them",
 	} {
 		_, warnings, err := Parse("f.yaml", fmt.Appendf(nil, dutyText, tools), nil, nil)
 		require.NoError(t, err, tools)

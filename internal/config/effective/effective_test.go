@@ -225,15 +225,15 @@ func TestWarnings(t *testing.T) {
 	_, got := load(t, on+`approvals: {tools: {mode: off, selfApproval: solo, disabledApprovers: [user_request, rules_based], classifier: {onLowConfidence: allow}, policy: {denyAtOrAbove: R2}, routing: {targets: ["discord:5"]}}}`)
 	require.Equal(t, []string{
 		"f.yaml:1: channels.telegram.apiUrl: is http: the bot token travels in the clear",
-		"f.yaml:1: channels.telegram.allowedUserIds: is empty: nobody may decide on Telegram",
+		"f.yaml:1: channels.telegram.allowedUserIds: is empty: no person may decide on Telegram",
 		"f.yaml:2: server.tokens[0]: has operator.approvals but no person: it may look, and cannot decide",
-		"f.yaml:2: server.tokens[1]: may both ask and decide; whoever holds it is one person and cannot decide what it asked",
+		"f.yaml:2: server.tokens[1]: may both ask and decide; its holder counts as one person, who cannot decide what the token asked",
 		"f.yaml:2: server.tokens[1].person: is not among people: this token is a person of its own",
-		"f.yaml:3: approvals.tools.policy.denyAtOrAbove: is below requireApprovalAtOrAbove: nobody is asked for a class, it is allowed or denied",
+		"f.yaml:3: approvals.tools.policy.denyAtOrAbove: is below requireApprovalAtOrAbove: no class is ever asked for, each is allowed or denied",
 		"f.yaml:3: approvals.tools.selfApproval: solo lets people approve their own requests; cards and the log say so",
-		"f.yaml:3: approvals.tools.mode: off asks nobody: only the hard layers under tools stand in the way",
+		"f.yaml:3: approvals.tools.mode: off asks no approver: only the hard layers under tools can refuse a call",
 		"f.yaml:3: approvals.tools.classifier.onLowConfidence: allow fails open: what the classifier is unsure of would run",
-		"f.yaml:3: approvals.tools.allowedApprovers: leaves no approver after disabledApprovers: whatever needs approval is denied",
+		"f.yaml:3: approvals.tools.allowedApprovers: leaves no approver after disabledApprovers: every call that needs approval is denied",
 		"f.yaml:3: approvals.tools.routing.targets[0]: discord is off: no card goes there",
 		"f.yaml:3: approvals.tools.routing.targets: no chat is configured that is on: only session chats get cards, and API, terminal and watch can decide",
 	}, got)
@@ -247,7 +247,7 @@ func TestWarnings_TrustToolHints(t *testing.T) {
     - {name: bridge, token: 0123456789abcdef, scopes: [approvals.request], trustToolHints: true}
     - {name: watcher, token: abcdef0123456789, scopes: [operator.audit], trustToolHints: true}
 `)
-	require.Contains(t, got, "f.yaml:3: server.tokens[0].trustToolHints: lowers risk: whoever holds the token may say that a tool only reads, "+
+	require.Contains(t, got, "f.yaml:3: server.tokens[0].trustToolHints: lowers risk: the token's holder may say that a tool only reads, "+
 		"or which server it is of; give it to a bridge alone that agents cannot speak through")
 	require.Contains(t, got, "f.yaml:4: server.tokens[1].trustToolHints: has no effect: the token may not ask (approvals.request)")
 }
@@ -257,7 +257,7 @@ func TestAdversary_I2_EmptyAllowlistIsNobody(t *testing.T) {
 	t.Parallel()
 	for _, ids := range []string{"", ", allowedUserIds: []"} {
 		cfg, warnings := load(t, "people: [{name: alice, telegram: 5}]\nchannels: {telegram: {botToken: \"1:a\""+ids+"}}\n")
-		require.Contains(t, strings.Join(warnings, "\n"), "channels.telegram.allowedUserIds: is empty: nobody may decide on Telegram")
+		require.Contains(t, strings.Join(warnings, "\n"), "channels.telegram.allowedUserIds: is empty: no person may decide on Telegram")
 		dir, err := people.NewDirectory(Rights(cfg))
 		require.NoError(t, err)
 		require.False(t, dir.MayDecide(dir.Identify(approval.Voter{Channel: "telegram", UserID: "5"})))

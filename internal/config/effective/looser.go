@@ -93,7 +93,7 @@ func moreConfined(old, now config.Config) (out []string) {
 		out = append(out, "commands that are only not understood run confined instead of asking (approvals.tools.confine)")
 	}
 	if a.Policy.ProjectCode == "ask" && b.Policy.ProjectCode == "confined" {
-		out = append(out, "tests and builds run the workspace's own code unasked where they are confined")
+		out = append(out, "tests and builds run the workspace's own code unasked when they are confined")
 	}
 	if lacks(a.Confine.Readable, b.Confine.Readable) || lacks(a.Confine.Toolchains, b.Confine.Toolchains) {
 		out = append(out, "confined calls read more (approvals.tools.confine)")

@@ -72,7 +72,7 @@ func TestPolicyMistakes(t *testing.T) {
 		{"two effects", rule("name: a, match: {tool: x}, outcome: ask, risk: R3"), []string{"f.yaml:4: approvals.tools.rules[0]: say exactly one of risk, outcome and approve"}},
 		{"three effects", rule("name: a, match: {tool: x}, outcome: allow, risk: R3, approve: true"), []string{"f.yaml:4: approvals.tools.rules[0]: say exactly one of risk, outcome and approve"}},
 		{"no effect", rule("name: a, match: {tool: x}, approve: false"), []string{"f.yaml:4: approvals.tools.rules[0]: say exactly one of risk, outcome and approve"}},
-		{"allowed by two", rule("name: a, match: {tool: x}, outcome: allow, minApprovals: 2"), []string{"f.yaml:4: approvals.tools.rules[0]: with outcome allow nobody is asked, so role, minApprovals and stepUp say nothing; take them out, or write outcome: ask"}},
+		{"allowed by two", rule("name: a, match: {tool: x}, outcome: allow, minApprovals: 2"), []string{"f.yaml:4: approvals.tools.rules[0]: with outcome allow no approver is asked, so role, minApprovals and stepUp have no effect; take them out, or write outcome: ask"}},
 		{"rule's words", rule("name: a, match: {tool: x}, outcome: maybe, sideEffects: [spam], minApprovals: 0"), []string{
 			"f.yaml:4: approvals.tools.rules[0].outcome: must be allow, ask or deny",
 			"f.yaml:4: approvals.tools.rules[0].sideEffects[0]: must be filesystem_read, filesystem_write, process_exec, network_read, external_write, message_send, payment, credential_access, security_change, data_loss or none",
@@ -97,7 +97,7 @@ func TestPolicyMistakes(t *testing.T) {
 		{"a wrapper is never what is trusted", "approvals: {exec: {allowlist: [\"sudo *\"], safeBins: [xargs]}}", []string{
 			"f.yaml:1: approvals.exec.allowlist[0]: \"sudo *\" cannot be permitted: sudo runs other programs or code, so what it is trusted with is never known; name the program that it runs",
 			"f.yaml:1: approvals.exec.safeBins[0]: xargs runs other programs or code and is never safe; take it out of the list"}},
-		{"role of nobody", rule("name: a, match: {tool: x}, outcome: ask, role: ops"), []string{"f.yaml:4: approvals.tools.rules[0].role: is the role of nobody among people"}},
+		{"role of nobody", rule("name: a, match: {tool: x}, outcome: ask, role: ops"), []string{"f.yaml:4: approvals.tools.rules[0].role: is a role that no person under people has"}},
 
 		{"askFallback", "approvals: {exec: {askFallback: allow}}", []string{"f.yaml:1: approvals.exec.askFallback: must be deny, allowlist or full"}},
 		{"allowlist", "approvals:\n  exec:\n    allowlist:\n      - \" \"\n      - {pattern: ls, argPattern: ^a$, lastUsedAt: 5}\n      - {patern: ls}\n      - [ls]\n      - {id: x}", []string{
@@ -120,7 +120,7 @@ func TestPolicyMistakes(t *testing.T) {
 		{"classifier in the clear", "server: {production: true}\napprovals: {tools: {classifier: {enabled: true, model: m, apiUrl: \"http://x.example.org\"}}}", []string{
 			"f.yaml:2: approvals.tools.classifier.apiUrl: must be https in production: over http anybody on the way could answer"}},
 
-		{"verifier asks nobody", "tools:\n  verifier:\n    enabled: true", []string{"f.yaml:2: tools.verifier: is enabled, but there is nobody to ask: set webhook.url or telegram.enabled"}},
+		{"verifier asks nobody", "tools:\n  verifier:\n    enabled: true", []string{"f.yaml:2: tools.verifier: is enabled, but has no service or person to ask: set webhook.url or telegram.enabled"}},
 		{"verifier's scope", "tools: {verifier: {scope: {include: [a], exclude: [b]}}}", []string{"f.yaml:1: tools.verifier.scope: include and exclude contradict each other; use one of them"}},
 		{"verifier in the clear", "server: {production: true}\ntools:\n  verifier:\n    webhook:\n      url: http://x.example.org", []string{"f.yaml:5: tools.verifier.webhook.url: must be https in production: over http anybody on the way could answer"}},
 		{"verifier's words", "tools:\n  verifier:\n    failMode: ask\n    webhook:\n      url: x\n      timeout: 5s", []string{
@@ -134,7 +134,7 @@ func TestPolicyMistakes(t *testing.T) {
 			"f.yaml:8: tools.verifier.telegram.allowedUserIds[0]: is the id of a group or channel; only people may be listed here",
 			"f.yaml:8: tools.verifier.telegram.allowedUserIds: takes numeric Telegram user ids, not \"-5\""}},
 		{"verifier's chat without people", telegram + "tools:\n  verifier:\n    telegram:\n      enabled: true\n      chatId: 7", []string{
-			"f.yaml:4: tools.verifier.telegram.allowedUserIds: must name who may tap: an empty list lets nobody answer"}},
+			"f.yaml:4: tools.verifier.telegram.allowedUserIds: must name the people who may tap: with an empty list no person can answer"}},
 		{"verifier's chat without a bot", "tools: {verifier: {telegram: {enabled: true, chatId: 7, allowedUserIds: [5]}}}", []string{
 			"f.yaml:1: tools.verifier.telegram.botToken: is empty, and so is channels.telegram.botToken: one of these bots asks"}},
 		{"verifiers with several bots", "agents:\n  list:\n    - {id: a, tools: {verifier: {telegram: {enabled: true, botToken: 2:b, chatId: 7, allowedUserIds: [5]}}}}\n    - id: b\n      tools: {verifier: {telegram: {enabled: true, botToken: 3:c, chatId: 7, allowedUserIds: [5]}}}", []string{
@@ -142,7 +142,7 @@ func TestPolicyMistakes(t *testing.T) {
 		{"an agent's bot beside the common one", telegram + "agents: {list: [{id: a, tools: {verifier: {telegram: {enabled: true, botToken: 1:a}}}}]}\ntools:\n  verifier:\n    telegram: {enabled: true, botToken: 2:b, chatId: 7, allowedUserIds: [5]}", []string{
 			"f.yaml:2: agents.list[0].tools.verifier.telegram.botToken: is not the bot of tools.verifier.telegram, which asks in this chat; leave this key out"}},
 		{"agent's verifier", "agents:\n  list:\n    - {id: a}\n    - id: b\n      tools:\n        verifier:\n          enabled: true\n          scope: {include: [x], exclude: [y]}", []string{
-			"f.yaml:6: agents.list[1].tools.verifier: is enabled, but there is nobody to ask: set webhook.url or telegram.enabled",
+			"f.yaml:6: agents.list[1].tools.verifier: is enabled, but has no service or person to ask: set webhook.url or telegram.enabled",
 			"f.yaml:8: agents.list[1].tools.verifier.scope: include and exclude contradict each other; use one of them"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -212,7 +212,7 @@ server: {tokens: [{name: agent, token: 0123456789abcdef, scopes: [approvals.requ
 		"f.yaml:6: agents.list[0].approvals.policy.requireApprovalAtOrAbove: is looser than approvals.tools.policy.requireApprovalAtOrAbove, so it has no effect: the stricter value counts",
 		"f.yaml:6: agents.list[0].approvals.policy.denyAtOrAbove: is looser than approvals.tools.policy.denyAtOrAbove, so it has no effect: the stricter value counts",
 		"f.yaml:8: approvals.exec.askFallback: full fails open: a command that asks runs when no approver can be reached",
-		"f.yaml:9: approvals.tools: nobody could say yes now: every call that asks is denied until somebody may decide " +
+		"f.yaml:9: approvals.tools: no person can say yes now: every call that asks is denied until a person may decide " +
 			"in a chat (allowedUserIds) or with a token (operator.approvals and a person)",
 		"f.yaml:14: approvals.tools.rules[0]: has neither match nor when: it is about every call",
 		"f.yaml:15: approvals.tools.rules[1]: needs 1 with role ops, and too few of those who may approve now have it: every call that it makes ask is denied",

@@ -35,7 +35,7 @@ approvals:
     routing: {targets: ["telegram:-5", {channel: telegram, to: "-5"}], auditChats: ["telegram:-5", "telegram:-5"]}
   agentshield: {targets: ["telegram:-5", "telegram:-5"]}
 `, "BOT=1:a")
-	const bracket = "has a [, which with all up to the next ] stands for one letter of those in between; " +
+	const bracket = "has a [, which with all up to the next ] matches one letter of those in between; " +
 		`for the sign itself write \[ in a path, and * in a program's`
 	require.Equal(t, []string{
 		"f.yaml:3: server.tokens[0].agentId: names an agent that is not in agents.list (did you mean main?)",
@@ -103,7 +103,7 @@ func TestQuorumNobodyCanMeet(t *testing.T) {
 	require.Empty(t, got, "a chat without a token is off, and that is a warning")
 	require.Contains(t, warnings, "f.yaml:6: approvals.tools.minApprovals: needs 2 approvals, and nobody of people "+
 		"could give one as long as a chat is off: every such call is denied")
-	require.Contains(t, strings.Join(warnings, "\n"), "approvals.tools: nobody could say yes now")
+	require.Contains(t, strings.Join(warnings, "\n"), "approvals.tools: no person can say yes now")
 
 	agent := strings.Replace(inReach, "{id: main}", "{id: main, approvals: {minApprovals: 3}}", 1)
 	_, _, err := Parse("f.yaml", []byte(agent+"approvals: {tools: {}}\n"), config.Environ{"BOT": "1:a"}, nil)

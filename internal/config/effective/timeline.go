@@ -193,7 +193,7 @@ func (a Asked) Hears() bool {
 
 // Text words it for people: "alice by telegram and API (quiet until 07:00)".
 func (a Asked) Text(now time.Time, zone *time.Location) string {
-	text := a.Name + " by nothing that is on"
+	text := a.Name + " by no channel that is on"
 	if len(a.Through) > 0 {
 		text = a.Name + " by " + strings.Join(a.Through, " and ")
 	}

@@ -93,7 +93,7 @@ func TestAskedNow(t *testing.T) {
 	require.Equal(t, "alice by telegram (not on duty by ops)", texts(cfg, approval.R4, night)[0])
 	all, err := AskedNow(cfg, Duty(cfg), approval.R3, night, people.Absence{Person: "bob", To: "alice", UntilMs: night.Add(time.Hour).UnixMilli()})
 	require.NoError(t, err)
-	require.Equal(t, "bob by telegram and API (away until Wed 01:00 CET, alice stands in)", all[1].Text(night, Zone(cfg)))
+	require.Equal(t, "bob by telegram and API (away until Wed 01:00 CET, delegate alice)", all[1].Text(night, Zone(cfg)))
 	require.False(t, all[0].Hears() || all[1].Hears(), "one sleeps, the other is away")
 	cfg.Channels.Bots["telegram"] = config.Channel{}
 	require.Equal(t, []string{"bob by API"}, texts(cfg, approval.R3, night), "the chat is off")

@@ -73,7 +73,7 @@ func chatHint(file *File, cfg config.Config, decides string) string {
 		return "\nNo chat is on, so requests are decided in a terminal or in a browser. To use\n" +
 			"one, start with " + platform.Join(tokens, "or") + " in the environment\n(README: your first chat).\n"
 	case !mayDecide || len(cfg.ApprovalTools().Routing.Targets) == 0:
-		return fmt.Sprintf("\nA chat is on, but nobody there may decide yet. This shows a code for you to\n"+
+		return fmt.Sprintf("\nA chat is on, but no person there may decide yet. This shows a code for you to\n"+
 			"send there:\n\n  %s pair\n", decides)
 	}
 	return "\nCards go to the chat.\n"

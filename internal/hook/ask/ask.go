@@ -242,7 +242,7 @@ func (d Approvals) withdraw(ctx context.Context, a api.Approval, why error) erro
 	defer cancel()
 	text := why.Error()
 	if errors.Is(why, context.Canceled) {
-		text = "nobody waits for it any more"
+		text = "the asker has stopped waiting"
 	}
 	if a.ID != "" {
 		// it may never have arrived, or have ended
@@ -269,7 +269,7 @@ func (d Approvals) claimed(ctx context.Context, a api.Approval, req api.ClaimReq
 	case err != nil:
 		return Allowed{}, refused(a, err)
 	case ctx.Err() != nil:
-		_ = d.Report(ctx, a.ID, api.ResultRequest{ClaimID: got.ClaimID, Status: "failed", Summary: "not run: nobody waits for it any more"})
+		_ = d.Report(ctx, a.ID, api.ResultRequest{ClaimID: got.ClaimID, Status: "failed", Summary: "not run: the asker has stopped waiting"})
 		return Allowed{}, refused(a, ctx.Err())
 	}
 	return Allowed{a, got, proven}, nil

@@ -58,7 +58,7 @@ func TestAppendItem_Refuses(t *testing.T) {
 		"{\"hooks\": []}":                      "hooks is no object there",
 		"{\"hooks\": {\"PreToolUse\": {}}}":    "hooks.PreToolUse is no list there",
 		"[]":                                   "the whole file is no object there",
-		"{\"a\": 1, \"a\": 2}":                 `line 1: "a" stands twice in the same object; take one away`,
+		"{\"a\": 1, \"a\": 2}":                 `line 1: "a" is given twice in the same object; take one away`,
 		"{\"a\": 1} {}":                        "line 1: nothing more expected",
 		"{\"a\": 1":                            "line 1: a comma, or } expected",
 		"{a: 1}":                               "line 1: a name in double quotes, or } expected",

@@ -73,7 +73,7 @@ func caveatsOf(runtime string) caveats {
 		return caveats{
 			off:     []off{{files, "disableAllHooks", true, false}},
 			project: "With security.folderTrust.enabled, Qwen Code" + trusts,
-			open: []string{"Qwen Code waits 60 s for a hook, whatever its settings say. A call that a person has not " +
+			open: []string{"Qwen Code waits 60 s for a hook, even if its settings name a longer time. A call that a person has not " +
 				"decided by then is denied, and a later yes counts once the model makes the same call again."},
 		}
 	case "copilot-cli":
@@ -100,13 +100,13 @@ func caveatsOf(runtime string) caveats {
 func Asks(o Options) string {
 	switch asks := caveatsOf(o.Runtime.Name).asks; {
 	case o.Silent:
-		return "before every tool call, and where policy allows one its own rules go on (--silent-allow)"
+		return "before every tool call; if policy allows one, its own rules go on (--silent-allow)"
 	case o.CanBeSilent():
 		return "before every tool call, and what the desk allows skips its own dialog"
 	case o.Beside && o.Runtime.Name == "claude-code":
 		return "while its own dialog is open; the first answer counts"
 	case o.Beside:
-		return "where it would have asked its user"
+		return "when it would have asked its user"
 	case asks != "":
 		return asks
 	}

@@ -50,7 +50,7 @@ func open(r hook.Runtime) []string {
 
 func becomes(r hook.Runtime, f hook.Failure) string {
 	if f == hook.FailUnknown {
-		return "nobody has measured what " + r.Title + " then does."
+		return "it was not measured what " + r.Title + " then does."
 	}
 	return r.Title + " runs the call. approvalbot answers before the limit."
 }

@@ -444,7 +444,7 @@ func (o Options) path(t target) (string, error) {
 		return filepath.Join(o.Project, t.path), nil
 	}
 	if o.OS == "windows" {
-		return "", errors.New("where managed files are on Windows is not known here: use --user")
+		return "", errors.New("the place of managed files on Windows is not known: use --user")
 	}
 	path := t.path
 	for etc, library := range macOS() {

@@ -181,7 +181,7 @@ func (l *Lab) Try(ctx context.Context, use func(context.Context) (string, error)
 	out, err := use(ctx)
 	r := Result{Ran: l.ran(), Asked: l.Model.Calls() > 0, Read: l.Model.Read(), Output: out, Took: time.Since(begun)}
 	if !r.Asked {
-		return r, fmt.Errorf("%s never asked the model for anything, so nothing is proved (%v)", c.program, err)
+		return r, fmt.Errorf("%s never asked the model, so its hook was not tried (%v)", c.program, err)
 	}
 	return r, ctx.Err()
 }

@@ -14,7 +14,7 @@ import (
 
 var (
 	hookSchema = json.RawMessage(`{"type":"object","properties":{
-"runtime":{"type":"string","description":"claude-code or codex; claude-code where it is left out."},
+"runtime":{"type":"string","description":"claude-code or codex; claude-code if it is left out."},
 "limit":{"type":"string","description":"The hook's time limit in the runtime's configuration, as 24h."},
 "hook_event_name":{"type":"string"},"tool_name":{"type":"string"},"tool_input":{},"tool_use_id":{"type":"string"},
 "session_id":{"type":"string"},"cwd":{"type":"string"}}}`)

@@ -21,7 +21,7 @@ var (
 "params":{"type":"object","description":"What it is called with. Tool exec: exactly one of command (a shell line) and argv."},
 "justification":{"type":"string","description":"Why, in your words; shown as a claim."},
 "sessionKey":{"type":"string","description":"The conversation or job."},
-"workdir":{"type":"string","description":"Where it would run: an absolute path."},
+"workdir":{"type":"string","description":"The directory in which it would run: an absolute path."},
 "id":{"type":"string","description":"Your own id: the same id with the same call gives the same approval."},
 "timeoutMs":{"type":"integer","minimum":1,"description":"How long people have."}}}`)
 	awaitSchema = json.RawMessage(`{"type":"object","required":["id"],"properties":{

@@ -71,7 +71,7 @@ func (s Server) tools() []tool {
 			Description: "For --permission-prompt-tool: decides about one tool call. Not for models."},
 			s.prompt, promptDeny},
 		{&mcp.Tool{Name: "request_approval", Annotations: asks, InputSchema: requestSchema,
-			Description: "Asks for one call before it is made. Waits up to 55 seconds; while nobody has decided, " +
+			Description: "Asks for one call before it is made. Waits up to 55 seconds; while it is undecided, " +
 				"state is pending," +
 				" and await_approval waits on. Only state approved allows it, once, and exactly with the params " +
 				"that come back."},

@@ -20,7 +20,7 @@ var Naming = [CodeCount]string{
 	MayReadSecret:        "may read secrets in %s, which is open or out of the workspace",
 	MetadataService:      "reads %s, which hands out the cloud's credentials",
 	ControlPlane:         "reads %s, which controls a machine, a cluster or a browser",
-	PrivateAddress:       "reads %s in a private network, whose services often trust whoever asks",
+	PrivateAddress:       "reads %s in a private network, whose services often trust every caller",
 	OddAddress:           "uses the address %s, which the desk cannot read",
 	SendsData:            "sends data over the network to %s",
 

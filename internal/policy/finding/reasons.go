@@ -39,7 +39,7 @@ var codeByName = sync.OnceValue(func() map[string]Code {
 })
 
 var Reasons = [CodeCount]reason{
-	HarmlessTool:    {"harmless-tool", approval.R0, 0, "The tool touches nothing outside the agent's own session."},
+	HarmlessTool:    {"harmless-tool", approval.R0, 0, "The tool stays within the agent's own session."},
 	ReadOnlyTool:    {"read-only-tool", approval.R0, fsRead, "The tool only reads."},
 	ReadOnlyCommand: {"read-only-command", approval.R0, fsRead, "The command only reads."},
 
@@ -83,7 +83,7 @@ var Reasons = [CodeCount]reason{
 	BesideArguments: {"beside-arguments", approval.R3, 0,
 		"Beside the tool's arguments the server gets answers to its questions, the state of a call half done, or a task."},
 	BrowserActs: {"browser-acts", approval.R3, ExternalWrite,
-		"It acts on a web page, with whatever sessions the browser is signed in to."},
+		"It acts on a web page, with every session that the browser is signed in to."},
 	UsesDevice:   {"uses-device", approval.R3, credentials, "It uses a person's device: camera, screen, location or notifications."},
 	FeedsProcess: {"feeds-process", approval.R3, ProcExec, "It types into a program that is already running."},
 	TakesTyping: {"takes-typing", approval.R3, ProcExec,
@@ -145,7 +145,7 @@ var Reasons = [CodeCount]reason{
 	ControlPlane: {"control-plane", approval.R3, credentials | netRead,
 		"It reads from a service that controls a machine, a cluster or a browser, and often trusts every caller."},
 	PrivateAddress: {"private-address", approval.R3, netRead,
-		"It reads from a private network, whose services often trust whoever asks."},
+		"It reads from a private network, whose services often trust every caller."},
 	OddAddress: {"odd-address", approval.R3, netRead, "It uses a network address that the desk cannot read."},
 
 	WritesOutside: {"writes-outside", approval.R3, fsWrite, "It changes files outside the agent's workspace."},
@@ -205,16 +205,16 @@ var Reasons = [CodeCount]reason{
 
 	ApprovalsDisabled: {"approvals-disabled", approval.R0, 0, "Approvals are disabled in the desk's configuration."},
 	ToolDenied:        {"tool-denied", approval.R0, 0, "The operator has denied this tool."},
-	ToolNotAllowed:    {"tool-not-allowed", approval.R0, 0, "The operator allows only certain tools, and this is none of them."},
+	ToolNotAllowed:    {"tool-not-allowed", approval.R0, 0, "The operator allows only certain tools, and this is not one of them."},
 	ExecDenied:        {"exec-denied", approval.R0, 0, "Commands are denied altogether."},
 	ExecNotAllowed:    {"exec-not-allowed", approval.R0, 0, "The command is not on the allowlist: only reading and local changes are."},
 	ExecAlwaysAsks:    {"exec-always-asks", approval.R0, 0, "Every command is to be asked for."},
 	AlwaysAsks:        {"always-asks", approval.R0, 0, "The desk is set to ask for every call."},
-	ExternalWriteAsks: {"external-write-asks", approval.R0, 0, "Whatever changes something outside is to be asked for."},
-	MessageSendAsks:   {"message-send-asks", approval.R0, 0, "Whatever sends a message is to be asked for."},
+	ExternalWriteAsks: {"external-write-asks", approval.R0, 0, "Every external change is to be asked for."},
+	MessageSendAsks:   {"message-send-asks", approval.R0, 0, "Every message that is sent is to be asked for."},
 	ProjectCodeAsks:   {"project-code-asks", approval.R0, 0, "The operator wants people to decide before the project's own code runs."},
 	RunsConfined: {"runs-confined", approval.R0, 0,
-		"It runs confined: without a network, and where it can change its workspace alone."},
+		"It runs confined: it has no network and can change only its workspace."},
 	Sandboxed:  {"sandboxed", approval.R0, 0, "The operator vouches that this agent's commands are confined, so what is only unknown, and the project's own code, is taken for R2."},
 	RiskDenied: {"risk-denied", approval.R0, 0, "Policy refuses calls of this risk."},
 

@@ -61,7 +61,7 @@ func (p Command) Trusted() error {
 	case !strings.Contains(name, "/") && strings.ContainsAny(name, "*?[{"):
 		return fmt.Errorf("%q must name its program exactly", p.text)
 	case strings.Trim(base, "*") == "" && strings.Count(name, "/") < 2:
-		return fmt.Errorf("%q would stand for every program", p.text)
+		return fmt.Errorf("%q would match every program", p.text)
 	case program.IsWrapper(program.ProgramOf(workspace.Word{Text: base})):
 		return fmt.Errorf("%q cannot be permitted: %s runs other programs or code, so what it is trusted with is never known; name the program that it runs", p.text, base)
 	case len(p.Words) > 1 && program.RunnerVerbs.Has(base+"/"+p.Words[1]):

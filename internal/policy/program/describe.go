@@ -13,7 +13,7 @@ import (
 const describeHead = `# Programs
 
 What the desk holds of each program. One that is not listed asks, and so does a subcommand or an option. "-abc" are three options of
-one letter. Classes are those of the codes (approvalbot docs reasons); whatever the words name (a secret, a file outside the
+one letter. Classes are those of the codes (approvalbot docs reasons); what the words name (a secret, a file outside the
 workspace) counts besides. "approvalbot policy explain PROGRAM" says it of one program in words.
 
 `
@@ -126,7 +126,7 @@ func (e *entry) facts() string {
 		add("%s without one of `%s`", codeList(e.lacks), cmp.Or(e.doc.Needs, "those that "+e.doc.With+" need"))
 	}
 	if len(e.unread) > 0 {
-		add("%s where a word is not recognised", codeList(e.unread))
+		add("%s if a word is not recognised", codeList(e.unread))
 	}
 	for _, r := range e.raises {
 		add("%s by `%s`", codeList([]finding.Code{r.code}), strings.Join(r.words, " "))
@@ -152,7 +152,7 @@ func (e *entry) projectFacts() (list []string) {
 // optionFacts says of a row's options what becomes of their values.
 func optionFacts(r row) (list []string) {
 	for _, o := range [...]struct{ what, options string }{
-		{"options", r.Flags}, {"keeps what is in its files with", r.Appends}, {"with a value behind =", r.Optional}, {"with a value or none", r.Maybe}, {"with text", r.Text + " " + r.Dash},
+		{"options", r.Flags}, {"keeps what is in its files with", r.Appends}, {"with a value behind =", r.Optional}, {"with or without a value", r.Maybe}, {"with text", r.Text + " " + r.Dash},
 		{"with a name that is told", r.Tells}, {"reads", r.Reads}, {"reads, with directories", r.Tree}, {"SQL", strings.TrimSpace(r.Postgres + " " + r.Mysql + " " + r.Sqlite)}, {"makes", r.Makes}, {"writes", r.Writes}, {"writes names beginning with", r.Prefix}, {"with a file of the project", r.Project},
 		{"in a directory of the workspace", r.Inside}, {"history of", r.History}, {"jq", r.Jq}, {"of OWNER/NAME", r.Slug},
 		{"builds", r.Builds}, {"empties and builds", r.Empties}, {"with environments", r.Environment}, {"with profiles, but for production", r.Profiles}, {"with an everyday target", r.Everyday},

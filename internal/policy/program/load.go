@@ -190,7 +190,7 @@ func (l *loader) project(where string, r *projectRow, e *entry) {
 func (l *loader) verbs(where string, r row, e *entry) {
 	runs := r.Runs != nil && *r.Runs != (projectRow{Installed: r.Runs.Installed})
 	if runs || r.Is != "" || r.Operands != "" {
-		l.fail(where, "is, operands and runs beside verbs are never reached, but for where it is installed")
+		l.fail(where, "is, operands and runs beside verbs are never reached, except runs.installed")
 	}
 	if r.Runs != nil {
 		l.project(where, r.Runs, e)
@@ -303,7 +303,7 @@ func (o *optionList) add(name, list string, takes bool, r role, letter bool) {
 		key = "--" + name
 	}
 	if other := o.known[key]; other != "" {
-		o.l.fail(o.where, "the option %s stands in %s and in %s", key, other, list)
+		o.l.fail(o.where, "the option %s is listed in %s and in %s", key, other, list)
 		return
 	}
 	o.known[key] = list

@@ -52,7 +52,7 @@ func (r *reader) list() {
 		r.gap()
 		if r.ends() {
 			if count == 0 {
-				r.refuse("nothing where a command belongs")
+				r.refuse("a missing command")
 			}
 			return
 		}
@@ -106,7 +106,7 @@ func (r *reader) newlines() {
 		r.newline()
 	}
 	if r.ends() {
-		r.refuse("nothing where a command belongs")
+		r.refuse("a missing command")
 	}
 }
 
@@ -251,7 +251,7 @@ func (r *reader) loop() {
 		words++
 	}
 	if words == 0 {
-		r.refuse("a loop over nothing")
+		r.refuse("a loop without words")
 	}
 	if r.peek(0) == ';' {
 		r.at++

@@ -108,7 +108,7 @@ func Load(text []byte) (Table, error) {
 		}
 		for _, name := range names {
 			if table[name] != nil {
-				bad = append(bad, fmt.Errorf("server %s: stands twice", name))
+				bad = append(bad, fmt.Errorf("server %s: is given twice", name))
 			}
 			table[name] = rows
 		}
@@ -126,7 +126,7 @@ func (s serverText) rows() (rows map[string]*Row, bad []error) {
 		}
 		for name := range strings.FieldsSeq(t.Tool) {
 			if rows[name] != nil {
-				bad = append(bad, fmt.Errorf("server %s: tool %q: stands twice", s.Server, name))
+				bad = append(bad, fmt.Errorf("server %s: tool %q: is given twice", s.Server, name))
 			}
 			rows[name] = row
 		}
@@ -169,9 +169,9 @@ func (t rowText) row() (*Row, error) {
 	case t.Is == "" && !row.Judged:
 		bad = append(bad, errors.New("says neither what it does nor of which param that depends"))
 	case t.Else != "" && len(t.Only) == 0:
-		bad = append(bad, errors.New("else says nothing without only"))
+		bad = append(bad, errors.New("else has no effect without only"))
 	case t.Overwrites && t.Writes == "":
-		bad = append(bad, errors.New("overwrites says nothing without writes"))
+		bad = append(bad, errors.New("overwrites has no effect without writes"))
 	}
 	row.Judged = row.Judged && t.Is == ""
 	return row, errors.Join(bad...)
@@ -187,7 +187,7 @@ func (t rowText) roles() map[Role]string {
 func (r *Row) add(name string, p Param) error {
 	folded := fold(name)
 	if _, twice := r.Params[folded]; twice {
-		return fmt.Errorf("param %s: stands twice", name)
+		return fmt.Errorf("param %s: is given twice", name)
 	}
 	r.Params[folded] = p
 	return nil

@@ -26,7 +26,7 @@ func newPeople(counter func(name, help string, labels ...string) *prometheus.Cou
 	}
 	votes := func() *prometheus.HistogramVec {
 		return seconds("approvalbot_person_vote_seconds",
-			"Time from the first card (from asking, where none stood yet) to a person's vote that counted in the end; "+
+			"Time from the first card (from asking, if no card was sent yet) to a person's vote that counted in the end; "+
 				"person is hidden from scrapes without an operator's token.", "person", "verdict")
 	}
 	return people{

@@ -114,7 +114,7 @@ func owner() (*syscall.Credential, error) {
 		gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
 		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err1, err2)
 	}
-	return nil, errors.New("this is root, as whom PostgreSQL refuses to run, and there is neither a user postgres nor nobody")
+	return nil, errors.New("this is root, as whom PostgreSQL refuses to run, and this machine has neither of the users 'postgres' and 'nobody'")
 }
 
 // initdb makes the cluster. Its collation is not C, so that nothing can count on
