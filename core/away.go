@@ -95,7 +95,7 @@ func (g *Gate) absentee(v approval.Voter) (approval.Voter, *approval.Error) {
 	case !d.MayDecide(v):
 		return v, notAnApprover()
 	case v.Person == "":
-		return v, approval.Refuse(approval.CodeNotAnApprover, "Only people named in the configuration can be away: this account is nobody's.")
+		return v, approval.Refuse(approval.CodeNotAnApprover, "Only people named in the configuration can be away, and this account is not one of theirs.")
 	}
 	return v, nil
 }
@@ -156,10 +156,10 @@ func (g *Gate) absent(
 	g.learn(after)
 	g.notify(Change{Unchanged: true})
 	if err := g.redrawVoted(ctx); err != nil { // it is so all the same
-		g.log.Error("cards that say who has voted cannot be drawn again", "reason", err)
+		g.log.Error("cards that show votes were not updated after an absence changed", "reason", err)
 	}
 	if err := g.Upkeep().Replan(ctx); err != nil { // at the next step it is
-		g.log.Error("who hears of what waits cannot be planned anew", "reason", err)
+		g.log.Error("reminders were not rescheduled after an absence changed; each approval's will be at its next step", "reason", err)
 	}
 	return nil
 }

@@ -186,7 +186,7 @@ func lines(in *bufio.Scanner, to int64) iter.Seq2[approval.Entry, error] {
 				e, err = parseLine(b)
 			}
 			if err == nil && e.Seq > to {
-				err = badLine(fmt.Sprintf("is not the next one, or should not be there: record %d is there,  "+
+				err = badLine(fmt.Sprintf("is not the next one, or should not be there: record %d is there, "+
 					"after the end that the export names", e.Seq))
 			}
 			if !yield(e, err) || err != nil {

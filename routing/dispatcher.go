@@ -260,7 +260,7 @@ func (d *Dispatcher) mistaken(m approval.Delivery, p any) approval.Delivered {
 	if e, ok := p.(runtime.Error); ok {
 		what = e.Error()
 	}
-	d.log.Error("a message cannot be sent for a mistake of the desk's own, please report it", "approval", m.Key, "target", m.Target.String(),
+	d.log.Error("a message cannot be sent because of an error of the desk itself; please report it", "approval", m.Key, "target", m.Target.String(),
 		"mistake", what, "at", string(debug.Stack()))
 	return approval.Delivered{ID: m.ID, Key: m.Key, Was: m, Revision: m.Revision, State: approval.Failed, MessageID: m.MessageID,
 		Attached: m.Attached, DenyOnly: m.DenyOnly, Shown: m.Shown, Error: "the desk made a mistake with this message; its log says which"}

@@ -51,7 +51,7 @@ func (b *Bot) show(ctx context.Context, m textcmd.Message, r textcmd.Reply, p re
 	}
 	// Another state may have been drawn just before: then it is drawn once more.
 	if err := b.handler.Redraw(ctx, r.Key, r.Version); err != nil {
-		b.log.Warn("a card may show what is over", "target", m.Chat.String(), "reason", err)
+		b.log.Warn("a card could not be updated and may show an earlier state", "target", m.Chat.String(), "reason", err)
 	}
 }
 

@@ -94,7 +94,7 @@ func (h *Handler) typed(ctx context.Context, m Message, card approval.Delivery, 
 }
 
 func anothersCard(card, named string) Reply {
-	return Reply{Text: fmt.Sprintf("This is the card of %s, and you named %s, so your answer was not counted.  "+
+	return Reply{Text: fmt.Sprintf("This is the card of %s, and you named %s, so your answer was not counted. "+
 		"Write /approve or /deny with the code that you mean.", card, named)}
 }
 
@@ -167,7 +167,7 @@ func (h *Handler) mayCommand(m Message) bool { return m.Direct || h.places(m.Cha
 func (h *Handler) command(ctx context.Context, m Message, cmd Command) (Reply, bool, error) {
 	switch cmd.Verb {
 	case Unclear:
-		return Reply{Text: "Your message says two things at once, so neither was counted.  " +
+		return Reply{Text: "Your message says two things at once, so neither was counted. " +
 			"Send one command: /approve CODE or /deny CODE."}, false, nil
 	case Pending:
 		r, err := h.pending(ctx)

@@ -474,7 +474,7 @@ func TestAdversary_P4_WhoNamesNoChatReachesNobody(t *testing.T) {
 	require.False(t, lost.Reached, "at once")
 	require.Contains(t, lost.ReasonCodes, "no-approver-reachable")
 	require.Equal(t, api.Pending, lost.Status, "and nothing runs for it, whatever askFallback says")
-	require.Contains(t, r.good("view", lost.Code), "nobody yet")
+	require.Contains(t, r.good("view", lost.Code), "no approver yet")
 
 	// Who names one reaches it, and a terminal can still decide the other.
 	asked := r.exec("git push origin other", func(c *api.CreateRequest) {

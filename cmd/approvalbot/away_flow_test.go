@@ -98,7 +98,7 @@ func TestFlow_AwayByCommandLine(t *testing.T) {
 	require.Equal(t, "person:olga", p.Away[0].By)
 	require.Equal(t, "alice is back.\n", r.cli(aliceSecret, nil, "back").out)
 	require.Equal(t, "alice was not away.\n", r.cli(aliceSecret, nil, "back").out)
-	require.Equal(t, "Nobody is away.\n", r.cli(aliceSecret, nil, "away").out)
+	require.Equal(t, "No person is away.\n", r.cli(aliceSecret, nil, "away").out)
 }
 
 // What is said at one instance holds at every other one by the time that it is answered.

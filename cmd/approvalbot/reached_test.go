@@ -142,7 +142,7 @@ func TestWithoutTargetsNobodyIsReached(t *testing.T) {
 	require.False(t, a.Reached)
 	require.Contains(t, a.ReasonCodes, "no-approver-reachable")
 	require.Equal(t, api.Pending, a.Status)
-	require.Contains(t, r.good("view", a.Code), "nobody yet")
+	require.Contains(t, r.good("view", a.Code), "no approver yet")
 	got, err := r.operator().Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: api.AllowOnce})
 	require.NoError(t, err)
 	require.Equal(t, api.Approved, got.Status)

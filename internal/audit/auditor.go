@@ -159,7 +159,7 @@ func (a *Auditor) reportNew(ctx context.Context, found proof.Report, err error) 
 	}
 	if err == nil && found.Covered > 0 {
 		if err := a.Store.NoteVerified(ctx, found.Covered); err != nil { // the next check begins further back
-			a.Log.Warn("it was not noted up to which record the audit log is good", "reason", err)
+			a.Log.Warn("the last record that the audit log's check covered could not be stored", "reason", err)
 		}
 	}
 	return out, err

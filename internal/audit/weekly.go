@@ -79,7 +79,7 @@ func (a *Auditor) noteChecked(ctx context.Context, problem string) {
 	}, problem)
 	c := store.Checked{AtMs: time.Now().UnixMilli(), Problem: fmt.Sprintf("%.*s", maxSaid, problem)}
 	if err := a.Store.NoteChecked(ctx, c); err != nil { // the next one comes early
-		a.Log.Warn("it was not noted what the check of the audit log found", "reason", err)
+		a.Log.Warn("the result of the audit log's check could not be stored", "reason", err)
 	}
 }
 

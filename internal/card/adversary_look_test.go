@@ -59,7 +59,7 @@ func TestAdversary_L4_AnEmptyChange(t *testing.T) {
 		c := drawn(t, tool, form, params)
 		require.NotEmpty(t, c.Title())
 		if tool != "Write" {
-			require.Contains(t, c.Title(), "nothing changes")
+			require.Contains(t, c.Title(), "no change")
 		}
 	}
 }

@@ -164,7 +164,7 @@ func difference(old, fresh display.Leaf, left *int) []Line {
 	ends := func(l display.Leaf) bool { return strings.HasSuffix(l.Text, "\n") }
 	switch {
 	case len(out) == 0:
-		out = append(out, Line{Sign: Folded, Pieces: said("… nothing changes")})
+		out = append(out, Line{Sign: Folded, Pieces: said("… no change")})
 	case old.Text == "" || fresh.Text == "" || ends(old) == ends(fresh):
 	case ends(fresh):
 		out = append(out, Line{Sign: Folded, Pieces: said("… and a line feed at the end comes")})

@@ -43,7 +43,7 @@ func patchLines(text string) []Line {
 		out = append(out, l)
 	}
 	if len(out) == 0 {
-		return []Line{{Sign: Folded, Pieces: said("… nothing changes")}}
+		return []Line{{Sign: Folded, Pieces: said("… no change")}}
 	}
 	return markWords(out)
 }

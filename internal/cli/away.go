@@ -102,7 +102,7 @@ func whose(ctx context.Context, c *api.Client, person string) (string, error) {
 	}
 	token, err := c.TokenInfo(ctx)
 	if err == nil && token.Person == "" {
-		err = errors.New("this token is nobody's: name a person with --person")
+		err = errors.New("this token belongs to no person: name one with --person")
 	}
 	return token.Person, err
 }
@@ -117,7 +117,7 @@ func showAway(ctx context.Context, a *app.App, c *api.Client) error {
 		return a.PrintJSON(p.Away)
 	}
 	if len(p.Away) == 0 {
-		_, err = fmt.Fprintln(a.Stdout, "Nobody is away.")
+		_, err = fmt.Fprintln(a.Stdout, "No person is away.")
 	}
 	for _, x := range p.Away {
 		_, err = fmt.Fprintf(a.Stdout, "%s until %s; delegate: %s\n", display.Escape(x.Person), show.When(x.UntilMs),

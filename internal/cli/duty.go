@@ -17,7 +17,7 @@ func newDutyCommand(a *app.App) *cobra.Command {
 		Use:   "duty",
 		Short: "Say who is on duty, until when, and who follows",
 		Long: "Say who is on duty by each roster (approvals.tools.onDuty), until when, and who follows. If that is not known, as with\n" +
-			"a calendar that cannot be read, all of the roster are.  It needs a token with any of the operator scopes.",
+			"a calendar that cannot be read, all of the roster are. It needs a token with any of the operator scopes.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.Client()

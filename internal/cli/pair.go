@@ -125,7 +125,7 @@ func showPairing(ctx context.Context, a *app.App, p api.Pairing, yes bool, typed
 	who := p.Answer
 	fmt.Fprintf(a.Stdout, "\n%s user %s gave the code in the chat %s.\n",
 		display.Escape(who.Channel), display.Escape(who.UserID), display.Escape(who.Chat))
-	fmt.Fprintf(a.Stdout, "They call themselves: %s\n", cmp.Or(display.Escape(who.Name), "(nothing)"))
+	fmt.Fprintf(a.Stdout, "They call themselves: %s\n", cmp.Or(display.Escape(who.Name), "(no name)"))
 	if who.Person != "" {
 		fmt.Fprintf(a.Stdout, "The configuration knows them as: %s\n", display.Escape(who.Person))
 	}

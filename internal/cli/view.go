@@ -83,7 +83,7 @@ func printView(a *app.App, v api.Approval) {
 		show.Fields(a.Stdout, width, "Card", display.Escape(strings.TrimSpace(d.Target+" "+d.State+" "+d.Error)))
 	}
 	if !v.Reached && !v.Status.Final() {
-		show.Fields(a.Stdout, width, "Reached", "nobody yet")
+		show.Fields(a.Stdout, width, "Reached", "no approver yet")
 	}
 	printAfter(a, v)
 	printCommands(a, v)

@@ -204,7 +204,7 @@ func (d *Daemon) onChange(ctx context.Context) func(store.Changed) {
 // before it counts a yes, and does not count it without.
 func (d *Daemon) learnAbsences(ctx context.Context) {
 	if err := d.Gate.Absences().Learn(ctx); err != nil {
-		d.log.Error("who is away cannot be read", "reason", err)
+		d.log.Error("absences cannot be read", "reason", err)
 	}
 }
 

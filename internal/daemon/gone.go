@@ -17,12 +17,12 @@ func (d *Daemon) endGone(ctx context.Context) (signin.Gone, error) {
 	switch {
 	case ctx.Err() != nil: // the next start does it
 	case err != nil:
-		d.log.Error("what removed people had could not be ended yet; it is tried again", "reason", err)
+		d.log.Error("the sign-ins of removed people could not be ended yet; trying again", "reason", err)
 	case gone.Waits:
-		d.log.Info("what removed people have ends when all instances have this configuration", "people", lines)
+		d.log.Info("the sign-ins of removed people end when all instances have this configuration", "people", lines)
 	case lines != "":
-		d.log.Info("what removed people had is ended, their passkeys are suspended", "people", lines)
-		d.announce(ctx, "The configuration no longer names these people, so what they had is ended and their passkeys "+
+		d.log.Info("the sign-ins of removed people are ended, and their passkeys are suspended", "people", lines)
+		d.announce(ctx, "The configuration no longer names these people, so their sign-ins are ended and their passkeys "+
 			"are suspended: "+lines+".")
 	}
 	if err != nil || gone.Waits {

@@ -26,7 +26,7 @@ func (p pairings) Pair(
 ) (right bool, err error) {
 	right, err = p.Door.Pair(ctx, v, code, who, handled)
 	if right {
-		p.desk.log.Info("a pairing code was given in a chat; what the configuration lacks for that is in missing",
+		p.desk.log.Info("a pairing code was given in a chat; missing has the lines that the configuration lacks",
 			"channel", who.Chat.Channel, "target", who.Chat.String(), "person", v.Channel+":"+v.UserID,
 			"name", display.Escape(who.Name), "missing", local.Missing(p.desk.Config(), chatOf(who)))
 	}

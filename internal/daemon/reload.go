@@ -173,7 +173,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 func (d *Daemon) otherwise(ctx context.Context, next core.Policy) []string {
 	found, err := d.Gate.Upkeep().Otherwise(ctx, next, policy.Examples())
 	if err != nil {
-		d.log.Warn("which calls are judged otherwise now could not be found out", "reason", err)
+		d.log.Warn("the calls that the new policy judges otherwise could not be found", "reason", err)
 		return nil
 	}
 	return found.Lines()
@@ -185,7 +185,7 @@ func (d *Daemon) announceVersion(ctx context.Context) {
 	looser := list(effective.LooserByVersion(d.Config()))
 	told, err := d.Gate.Upkeep().AnnounceVersion(ctx, "0.2", looser)
 	if err != nil {
-		d.log.Error("what this version allows more than the one before is not on record", "reason", err)
+		d.log.Error("what this version allows beyond the earlier one could not be recorded", "reason", err)
 	}
 	if !told || len(looser) == 0 {
 		return

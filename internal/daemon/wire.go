@@ -234,7 +234,7 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 		d.log.Error("not ready yet", "reason", err)
 	}
 	if err := d.Auditor.RecordLoss(ctx); err != nil {
-		d.log.Error("what the write-ahead log lost is not on record", "reason", err)
+		d.log.Error("what the write-ahead log lost could not be recorded", "reason", err)
 	}
 	if err := d.settle(ctx); err != nil {
 		stopStore()
@@ -310,7 +310,7 @@ func (d *Daemon) onTime(ctx context.Context) error {
 	ready := d.caughtUp(ctx)
 	work.Go(func() error { // it was planned by the configuration of before
 		if err := d.Gate.Upkeep().Replan(ctx); err != nil && ctx.Err() == nil {
-			d.log.Error("who hears of what waits cannot be planned anew; at its next step it is", "reason", err)
+			d.log.Error("reminders were not rescheduled for this configuration; each approval's will be at its next step", "reason", err)
 		}
 		return nil
 	})

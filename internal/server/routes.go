@@ -178,7 +178,7 @@ func (s *Server) routes() []route {
 		{
 			method: "POST", path: "/v1/pairing/{id}/accept", name: "acceptPairing", scopes: admin,
 			summary: "Write the account that gave the code into a configuration that serve --local generated and that " +
-				"is unedited, and put it in force.  Any other is its operator's to edit.",
+				"is unedited, and put it in force. Any other is its operator's to edit.",
 			in: reflect.TypeFor[api.Empty](), out: reflect.TypeFor[api.Reloaded](), status: ok,
 			serve: with(s.acceptPairing), codes: []approval.Code{approval.CodeNotFound},
 		},

@@ -70,7 +70,7 @@ func (s *Store) give(l *lease) {
 		return t.notify(note{From: s.heartbeat.id, Freed: true})
 	})
 	if err != nil {
-		s.log.Warn("a lease was not given back; others have it when this instance has ended", "lease", l.name, "reason", err)
+		s.log.Warn("a lease was not given back; another instance can take it when this one has ended", "lease", l.name, "reason", err)
 	}
 }
 

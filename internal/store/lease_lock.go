@@ -154,7 +154,7 @@ func (s *Store) watchLocks(ctx context.Context) {
 		}
 		dead, _ := s.lookForDead(ctx) // if the database does not answer, others say so
 		for _, l := range dead {
-			s.log.Warn("an instance has died; what it held can be taken", "instance", l.instance)
+			s.log.Warn("an instance has died; its leases can be taken", "instance", l.instance)
 			_ = s.do(ctx, func(t *tx) error { return t.notify(note{From: l.instance, Freed: true}) }) // or a second later
 		}
 	}

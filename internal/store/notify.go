@@ -191,7 +191,7 @@ func (l *listener) take() {
 	l.store.due.touch(chats)
 	if policy {
 		if err := l.store.readPolicy(context.Background()); err != nil {
-			l.store.log.Warn("which policy counts cannot be read; trying again", "reason", err)
+			l.store.log.Warn("the policy that counts cannot be read; trying again", "reason", err)
 		}
 	}
 	l.read()

@@ -18,7 +18,7 @@ type admission struct {
 // refused puts an attempt to sign in on record that failed, and answers it.
 func (p admission) refused(out http.ResponseWriter, r *http.Request, status int, how, why, sentence string) {
 	if err := p.signin.SignInRefused(r.Context(), remote(r), how, why); err != nil {
-		p.log.Error("a refused sign-in is not on record", "reason", err)
+		p.log.Error("a refused sign-in could not be recorded", "reason", err)
 	}
 	p.say(out, status, signin.Session{}, "Not signed in", sentence)
 }

@@ -110,7 +110,7 @@ func (p *dialogPages) noDialog(out http.ResponseWriter, err error) {
 		p.log.Error("a dialog could not be made", "reason", err)
 		d.Sentence, status = "The desk cannot do that right now. Try again in a moment.", http.StatusServiceUnavailable
 	}
-	p.showOpened(out, status, "Nothing to decide", d)
+	p.showOpened(out, status, "No decision is needed", d)
 }
 
 // showOpened answers with a dialog. Unlike all other pages it keeps its tie to the window

@@ -271,7 +271,7 @@ func historyPage(h head, d historyView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else if d.Some {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<p>No request on record matches.  <a href=\"/history\">Show all requests</a></p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<p>No request on record matches. <a href=\"/history\">Show all requests</a></p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -267,7 +267,7 @@ func rows(d waiting) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if d.Search != "" || len(d.Filter) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p>No waiting request matches.  <a href=\"/\">Show everything that waits</a></p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p>No waiting request matches. <a href=\"/\">Show everything that waits</a></p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

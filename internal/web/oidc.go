@@ -124,7 +124,7 @@ func (p *oidcPages) fromProvider(out http.ResponseWriter, r *http.Request, _ sig
 	var person string
 	if known := false; err == nil {
 		if person, known = p.gate.Rules().People.WithEmail(email); !known {
-			err = refusal("your address is nobody's whom the desk knows")
+			err = refusal("the desk knows no person with your address")
 		}
 	}
 	if err != nil {

@@ -208,7 +208,7 @@ func TestAdversary_N3_OIDCSaysItOfSomebodyElse(t *testing.T) {
 		{"an address of which it is not said", set("email_verified", nil), nil, "the provider has not verified an email address of yours"},
 		{"an address verified in words", set("email_verified", "true"), nil, "what the provider says of you cannot be used"},
 		{"no address", set("email", nil), nil, "the provider has not verified an email address of yours"},
-		{"a stranger", set("email", "eve@example.org"), nil, "your address is nobody's whom the desk knows"},
+		{"a stranger", set("email", "eve@example.org"), nil, "the desk knows no person with your address"},
 		{"nobody's address", set("email", ""), nil, "the provider has not verified an email address of yours"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -120,7 +120,7 @@ func (p page) refuse(out http.ResponseWriter, s signin.Session, err error) {
 		p.log.Error("a page could not be made", "reason", err)
 	}
 	if status == http.StatusNotFound {
-		title = "Nothing here"
+		title = "Not found"
 	}
 	p.show(out, status, sentencePage(p.head(s, title), text, "To the inbox"))
 }

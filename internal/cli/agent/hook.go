@@ -58,7 +58,7 @@ func newHookCommand(a *app.App) *cobra.Command {
 	cmd.Flags().DurationVar(&f.limit, "limit", 0,
 		"the hook's time limit in the runtime's configuration (else the runtime's default); the answer comes before it")
 	cmd.Flags().BoolVar(&f.silent, "silent-allow", false,
-		"claude-code PreToolUse: give no decision if policy allows, so that the runtime's own rules apply;  "+
+		"claude-code PreToolUse: give no decision if policy allows, so that the runtime's own rules apply; "+
 			"a person's yes allows")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		words := answer.Words(a.Args[slices.Index(a.Args, "hook")+1:])

@@ -33,7 +33,7 @@ func (f Flags) Connect() (*api.Client, error) {
 		token = strings.TrimSpace(string(text))
 	case f.Client != "":
 		if !filepath.IsAbs(f.Client) {
-			return nil, errors.New("--client must be an absolute path: the working directory is whoever's")
+			return nil, errors.New("--client must be an absolute path: the working directory may be another user's")
 		}
 		file, err := config.OpenClientFile(f.Client)
 		if err != nil {
@@ -72,7 +72,7 @@ func transport() *http.Transport {
 // ReadNamed reads a file with a token that a flag names by its absolute path.
 func ReadNamed(flag, path string) ([]byte, error) {
 	if !filepath.IsAbs(path) {
-		return nil, fmt.Errorf("%s must be an absolute path: the working directory is whoever's", flag)
+		return nil, fmt.Errorf("%s must be an absolute path: the working directory may be another user's", flag)
 	}
 	return config.ReadOwn(path)
 }

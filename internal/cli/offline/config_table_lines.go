@@ -173,7 +173,7 @@ func confineLine(c config.Config) string {
 		}
 	}
 	line := map[string]string{"unsure": "what is only not understood runs confined instead of asking", "always": "what is not understood, or allowed and local, runs confined"}[mode]
-	line = cmp.Or(line, "nothing")
+	line = cmp.Or(line, "no call")
 	if len(agents) > 0 {
 		line += "; of agents " + strings.Join(agents, ", ")
 	}
@@ -260,7 +260,7 @@ func ruleLines(c config.Config) ([]namedLine, error) {
 		text := ruleEffect(r)
 		if r.Role != "" {
 			text += fmt.Sprintf(" by %d of %s (%s)", max(1, r.MinApprovals), r.Role,
-				cmp.Or(strings.Join(having[r.Role], ", "), "nobody"))
+				cmp.Or(strings.Join(having[r.Role], ", "), "no person"))
 		} else if r.MinApprovals > 0 {
 			text += fmt.Sprintf(" by %d", r.MinApprovals)
 		}

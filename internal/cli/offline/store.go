@@ -27,7 +27,7 @@ func newBackupCommand(a *app.App) *cobra.Command {
 		Long: "Write a copy of the configured SQLite store, as it is at one moment, into FILE, which must not be there. It appears when\n" +
 			"it is complete: the database and the log's chain were checked. The key file is not in it: keep a copy of that too, but\n" +
 			"elsewhere, since both together open the sealed calls. To restore, put FILE and the key file at the paths of store.url and\n" +
-			"store.keyFile, and start the desk.  PostgreSQL is backed up with pg_dump.",
+			"store.keyFile, and start the desk. PostgreSQL is backed up with pg_dump.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runBackup(cmd.Context(), a, args[0]) },
 	}

@@ -55,7 +55,7 @@ func runCompaction(ctx context.Context, a *app.App, yes bool) (err error) {
 		sayCompaction(a, c, strings.TrimPrefix(o.URL, "sqlite:"))
 	}
 	if !yes && c.Fits() && !agrees(ctx, a) {
-		fmt.Fprintln(a.Stdout, "Nothing was changed.")
+		fmt.Fprintln(a.Stdout, "The store was not changed.")
 		return app.ExitCode(app.ExitError)
 	}
 	line := started(a, "making the store's file anew")

@@ -91,7 +91,7 @@ func askedFinding(c effective.ClassPolicy, asked []effective.Asked, now time.Tim
 	what, text := "asked about "+c.Class+" now", strings.Join(names, ", ")
 	switch {
 	case text == "":
-		return core.Warn(what, "nobody", "let somebody decide in a chat (allowedUserIds) or with a token")
+		return core.Warn(what, "no approver", "let somebody decide in a chat (allowedUserIds) or with a token")
 	case c.Unmapped > 0 || c.Open || slices.ContainsFunc(asked, effective.Asked.Hears):
 		return core.OK(what, text)
 	}

@@ -40,7 +40,7 @@ func newInitCommand(a *app.App) *cobra.Command {
 		Use:   "init [FILE]",
 		Short: "Write a starter configuration, after three questions",
 		Long: "Write a starter configuration into FILE (else approvalbot.yaml), which config check takes: in which chat people decide, which\n" +
-			"token the bot has, and who decides. Flags answer the questions; what no flag says is asked.  Fresh API tokens for an\n" +
+			"token the bot has, and who decides. Flags answer the questions; what no flag says is asked. Fresh API tokens for an\n" +
 			"agent and an operator go into files of their own beside it (0600), never into the configuration. No file that is\n" +
 			"there is overwritten.",
 		Args: cobra.MaximumNArgs(1),

@@ -37,7 +37,7 @@ func ClassWho(p api.ClassPolicy) string {
 	text := strings.Join(words, ", ")
 	switch {
 	case len(words) == 0:
-		return "nobody"
+		return "no approver"
 	case !p.Reachable:
 		text += ": too few"
 	}

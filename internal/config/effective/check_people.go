@@ -70,9 +70,9 @@ func (c *checker) checkChannels(channels config.Channels) {
 		switch {
 		case !bot.On() || len(bot.AllowedUserIDs) > 0 || len(bot.AllowedRoleIDs) > 0:
 		case on.Roles:
-			c.Warn(key+".allowedUserIds", "is empty, allowedRoleIds too: nobody may decide on %s", on.Title)
+			c.Warn(key+".allowedUserIds", "is empty, allowedRoleIds too: no person may decide on %s", on.Title)
 		default:
-			c.Warn(key+".allowedUserIds", "is empty: nobody may decide on %s", on.Title)
+			c.Warn(key+".allowedUserIds", "is empty: no person may decide on %s", on.Title)
 		}
 	}
 }

@@ -54,11 +54,11 @@ func few(of approvers, need int) bool { return need > 1 && !of.enough("", need) 
 func whoDecides(c config.Config) string {
 	dir, err := people.NewDirectory(Rights(c))
 	if err != nil {
-		return "nobody"
+		return "no person"
 	}
 	switch names := decidersOf(c, dir); len(names) {
 	case 0:
-		return "nobody of people"
+		return "no configured person"
 	case 1:
 		return "only " + names[0]
 	default:

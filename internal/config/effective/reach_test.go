@@ -101,7 +101,7 @@ func TestQuorumNobodyCanMeet(t *testing.T) {
 	}
 	warnings, got := check("  tools: {minApprovals: 2}", "")
 	require.Empty(t, got, "a chat without a token is off, and that is a warning")
-	require.Contains(t, warnings, "f.yaml:6: approvals.tools.minApprovals: needs 2 approvals, and nobody of people "+
+	require.Contains(t, warnings, "f.yaml:6: approvals.tools.minApprovals: needs 2 approvals, and no configured person "+
 		"could give one as long as a chat is off: every such call is denied")
 	require.Contains(t, strings.Join(warnings, "\n"), "approvals.tools: no person can say yes now")
 

@@ -59,7 +59,7 @@ func TestAppendItem_Refuses(t *testing.T) {
 		"{\"hooks\": {\"PreToolUse\": {}}}":    "hooks.PreToolUse is no list there",
 		"[]":                                   "the whole file is no object there",
 		"{\"a\": 1, \"a\": 2}":                 `line 1: "a" is given twice in the same object; take one away`,
-		"{\"a\": 1} {}":                        "line 1: nothing more expected",
+		"{\"a\": 1} {}":                        "line 1: the end of the file expected",
 		"{\"a\": 1":                            "line 1: a comma, or } expected",
 		"{a: 1}":                               "line 1: a name in double quotes, or } expected",
 		"\ufeff{}":                             "it begins with a byte order mark; save it without",

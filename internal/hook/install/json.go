@@ -60,7 +60,7 @@ func scan(text string) (*value, error) {
 		return nil, err
 	}
 	if s.pos != len(text) {
-		return nil, s.wrong("nothing more")
+		return nil, s.wrong("the end of the file")
 	}
 	return v, nil
 }

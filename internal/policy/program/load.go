@@ -212,7 +212,7 @@ func (l *loader) verbs(where string, r row, e *entry) {
 			case strings.Contains(n, "*"):
 				e.globs = append(e.globs, globVerb{n, v})
 			case e.verbs[n] != nil:
-				l.fail(where, "%s stands twice", n)
+				l.fail(where, "%s is given twice", n)
 			default:
 				e.verbs[n] = v
 			}

@@ -167,7 +167,7 @@ func TestTheTableRefusesMistakes(t *testing.T) {
 		{"two arities by a set", "options: {s: {text: -a}}\nprograms: {x: {is: read-only-command, with: s, flags: -a}}", "the option a is listed in flags and in text"},
 		{"unknown set", "programs: {x: {is: read-only-command, with: s}}", `there is no set of options "s"`},
 		{"program twice", "programs: {x: {is: read-only-command}, y x: {is: read-only-command}}", "x stands twice"},
-		{"verb twice", "programs: {x: {verbs: {a: {is: read-only-command}, b a: {is: read-only-command}}}}", "a stands twice"},
+		{"verb twice", "programs: {x: {verbs: {a: {is: read-only-command}, b a: {is: read-only-command}}}}", "a is given twice"},
 		{"not reached", "programs: {x: {is: read-only-command, verbs: {a: {is: read-only-command}}}}", "never reached"},
 		{"unknown operands", "programs: {x: {is: read-only-command, operands: fish}}", `operands cannot be "fish"`},
 		{"needs what it has not", "programs: {x: {is: read-only-command, needs: -a}}", "it needs the option a, which it does not have"},
