@@ -18,7 +18,7 @@ type Duty struct {
 	UntilMs  int64    `json:"untilMs,omitzero" doc:"When that changes; absent if it is not known or never happens."`
 	Next     []string `json:"next" doc:"Who follows, as far as it is known."`
 	Timezone string   `json:"timezone"`
-	Unknown  string   `json:"unknown,omitzero" doc:"Why it is not known who is on duty, so that all of the roster are."`
+	Unknown  string   `json:"unknown,omitzero" doc:"Why the person on duty is unknown, so that all of the roster are on duty."`
 }
 
 // Duty tells who is on duty.

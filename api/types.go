@@ -105,7 +105,7 @@ type Approval struct {
 	Notes []Note `json:"notes,omitempty" doc:"What people said to the agent with the votes that count; absent while it is pending and after it was taken back."`
 
 	Receipt string `json:"receipt,omitzero" doc:"In a call back of an approved approval only: a signed receipt."`
-	Card    *Card  `json:"card,omitzero" doc:"What people read of it, for those who may decide."`
+	Card    *Card  `json:"card,omitzero" doc:"The card that approvers read."`
 	Claim   *Claim `json:"claim,omitzero" doc:"The claimed call, in the answer to a request with claim=1 only."`
 }
 

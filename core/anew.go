@@ -27,7 +27,7 @@ func anew[T any](ctx context.Context, g *Gate, key string, try func() (T, error)
 		case errors.Is(err, ErrAbsences):
 			if err := g.Absences().Learn(ctx); err != nil {
 				g.log.Error("absences cannot be read, so no yes is counted", "approval", key, "reason", err)
-				return none, approval.Refuse(approval.CodeUnavailable, "Who is away cannot be read now; try again in a moment.")
+				return none, approval.Refuse(approval.CodeUnavailable, "The desk cannot read absences now; try again in a moment.")
 			}
 		default:
 			return out, err

@@ -402,7 +402,7 @@ func TestAdversary_D9_AnEscalationReachesNobodyWhoLostTheRight(t *testing.T) {
 	require.Empty(t, skip("-100", ""))
 	require.Empty(t, skip("1", ""))
 	for _, id := range []string{"2", "3"} {
-		require.Equal(t, "who was to be asked could not decide it any more", skip(id, ""))
+		require.Equal(t, "the people who were to be asked can no longer decide it", skip(id, ""))
 		require.Empty(t, skip(id, "7"), "a card that stands shows how it ends")
 	}
 	d.use(func(r *core.Rules) { r.Router = toOpsThen{spare: approval.Target{Channel: "telegram", To: "3"}} })

@@ -62,7 +62,7 @@ func (g *Gate) Draw(ctx context.Context, d approval.Delivery) (card.Drawing, err
 	now := time.Now()
 	today := g.snapshot(now)
 	if lostRight(a, d, &today) {
-		return card.Drawing{Skip: "who was to be asked could not decide it any more"}, nil
+		return card.Drawing{Skip: "the people who were to be asked can no longer decide it"}, nil
 	}
 	drawing := card.Draw(a, d, facts, card.Reader{People: today.People, Zone: rules.zone(d.Target), Now: now.UnixMilli(), Site: rules.Site,
 		Spread: func() approval.Spread { return g.Cards().spread(ctx, a, rules) }})

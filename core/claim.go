@@ -51,7 +51,7 @@ func claim(a approval.Approval, in ClaimInput, call approval.Call, policyDenies 
 		return Change{}, err
 	}
 	if a.Confined != nil && in.Confine != a.Confined.Profile {
-		return Change{}, approval.NotClaimable(approval.WhyPolicy, "It may run confined and not otherwise: claim it with confine [\""+a.Confined.Profile+"\"], and run it so.")
+		return Change{}, approval.NotClaimable(approval.WhyPolicy, "It may only run confined: claim it with confine [\""+a.Confined.Profile+"\"], and run it so.")
 	}
 	if policyDenies != "" {
 		c := Change{Approval: a, Unchanged: true, Refusal: approval.PolicyRefuses(policyDenies)}

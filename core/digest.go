@@ -110,7 +110,7 @@ func (g *Gate) drawDigest(ctx context.Context, d approval.Delivery) (card.Drawin
 	directory := g.people(time.Now())
 	may := func(a approval.Approval) bool { return people.CouldDecide(a, r, directory) }
 	if d.ForUser != "" && d.MessageID == "" && len(list.Items) > 0 && !slices.ContainsFunc(list.Items, may) {
-		return card.Drawing{Skip: "who was to be asked could not decide any of it any more"}, nil
+		return card.Drawing{Skip: "the people who were to be asked can no longer decide any of it"}, nil
 	}
 	return card.DrawDigest(first, d, list), nil
 }

@@ -138,7 +138,7 @@ func admits(a approval.Approval, v approval.Voter, b Ballot, d *people.Directory
 		return approval.Refuse(approval.CodeDecisionNotOffered, "%s is not offered for this request.", display.Escape(string(b.Decision)))
 	case !w.Approvers && w.Verifier && b.Decision != approval.AllowOnce && b.Decision != approval.Retry:
 		return approval.Refuse(approval.CodeDecisionNotOffered,
-			"You are asked for the verifier, whose yes counts for this call alone: allow it once, or deny it.")
+			"You are asked for the verifier, and such a yes counts only for this call: allow it once, or deny it.")
 	case !w.Approvers && !w.Verifier && !a.Rule.AsksApprovers():
 		return approval.Refuse(approval.CodeNotAnApprover, "Only the verifier's people can allow this request; you can deny it.")
 	case !w.Approvers && !w.Verifier:

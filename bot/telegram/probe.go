@@ -107,7 +107,7 @@ func (p *probe) updates(ctx context.Context) []core.Diagnostic {
 	switch {
 	case p.cfg.Updates == Polling && hook.URL != "":
 		return []core.Diagnostic{core.Fail(p.cfg.Channel, "a webhook is set for this bot, so polling gets no taps",
-			"start the desk again, which takes the webhook away; if it comes back, another program uses this token")}
+			"restart the desk, which removes the webhook; if it comes back, another program uses this token")}
 	case p.cfg.Updates == Polling:
 		return []core.Diagnostic{core.OK(p.cfg.Channel, "taps come by polling, and no webhook is in the way")}
 	case hook.URL == "":

@@ -62,7 +62,7 @@ func (h *Handler) endSession(ctx context.Context, m Message, id string) (Reply, 
 	if err != nil {
 		return Reply{}, false, err
 	}
-	return Reply{Text: "That session has ended. Tell your operator, and look who else can use this chat.", Alert: true},
+	return Reply{Text: "That session has ended. Tell your operator, and check who else can use this chat.", Alert: true},
 		true, nil
 }
 

@@ -124,7 +124,7 @@ func isWhole(ctx context.Context, s Log, found proof.Report, head int64, hash st
 		return &approval.BadRecord{Seq: found.To + 1, Problem: fmt.Sprintf("is missing: "+
 			"the log ends before it, and its head says that it goes to record %d", head)}
 	case found.Head != hash:
-		return &approval.BadRecord{Seq: head, Problem: "is not what the log's head says was written last"}
+		return &approval.BadRecord{Seq: head, Problem: "is not the last record that the log's head names"}
 	case found.From > 1 && !found.Cut && !fresh:
 		return &approval.BadRecord{Seq: found.From - 1,
 			Problem: "is missing: the log begins after it, and no signed record says that retention cut it there"}

@@ -150,7 +150,7 @@ func (c *Renewal) replace(text string) (err error) {
 	}
 	now, err := c.dir.Lstat(c.name)
 	if err != nil || !os.SameFile(now, c.info) {
-		return errors.New("another file is there than at first; look what changes it, then run the command again")
+		return errors.New("the file was replaced meanwhile; find out what changes it, then run the command again")
 	}
 	_ = c.file.Close() // until now no other file could have its number; Windows replaces no open file
 	return c.dir.Rename(made, c.name)

@@ -35,7 +35,7 @@ func (d *Daemon) restoreCalendars(ctx context.Context, duty schedule.Duty) {
 	}
 	kept, err := d.Store.Calendars(ctx)
 	if err != nil {
-		d.log.Warn("no copy of the duty calendars was found; they are read anew", "reason", err)
+		d.log.Warn("no copy of the duty calendars was found; reading them again", "reason", err)
 	}
 	for _, c := range calendars {
 		if copied, ok := kept[c.Key()]; ok {

@@ -34,7 +34,7 @@ func (d *Daemon) gauges() {
 		{Name: "judgements_cut_short", Help: "Calls that were not read to their end since the start, which ask."},
 		{Name: "rows_not_believed", Help: "Rows of the store met since the start that something else than the desk wrote."},
 		{Name: "calendars_failing", Help: "Duty calendars that could not be read at the last try."},
-		{Name: "duty_unknown", Help: "Rosters of which it is not known who is on duty, so that all of their people are."},
+		{Name: "duty_unknown", Help: "Rosters whose person on duty is unknown, so that all of their people are on duty."},
 		{Name: "objective_seconds", Help: "In how long people are to decide."},
 		{Name: "objective_share", Help: "How many of the asks they are to decide in that time, 0 to 1."},
 		{Name: "drill_unreached_chats", Help: "Chats that got no card by the last scheduled drill."},

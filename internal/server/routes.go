@@ -68,7 +68,7 @@ func (s *Server) routes() []route {
 				{name: "agentId", kind: "string"}, {name: "sessionKey", kind: "string"},
 				{name: "toolName", kind: "string"},
 				{name: "round", kind: "string", enum: []string{"open"},
-					doc: "open: only approved calls on whose one more run people vote. A page may then have fewer than its limit."},
+					doc: "open: only approved calls with an open vote on one more run. A page may then have fewer than its limit."},
 				{name: "limit", kind: "integer", check: checkLimit, doc: "1 to 200; 50 if not given."},
 				{name: "cursor", kind: "string", doc: "nextCursor of the page before."}},
 			out: reflect.TypeFor[api.List](), status: ok, serve: without(s.list),
@@ -90,7 +90,7 @@ func (s *Server) routes() []route {
 		},
 		{
 			method: "POST", path: one + "/withdraw", name: "withdrawApproval", scopes: either,
-			summary: "The asker no longer needs it: what is pending ends withdrawn, and a yes for this once that was not claimed, and for which no other request waits, is taken back.",
+			summary: "Withdraw an approval that the asker no longer needs: a pending one ends withdrawn, and an unclaimed yes for once, for which no other request waits, is taken back.",
 			in:      reflect.TypeFor[api.WithdrawRequest](), out: answer, status: ok, serve: with(s.withdraw),
 			codes: []approval.Code{approval.CodeNotFound, approval.CodeAlreadyResolved},
 		},
@@ -151,7 +151,7 @@ func (s *Server) routes() []route {
 		},
 		{
 			method: "PUT", path: personAway, name: "setAway", scopes: deciders,
-			summary: "Say that a person is away, in place of what was said before: a person's own token, or " +
+			summary: "Say that a person is away, in place of an earlier absence: a person's own token, or " +
 				"operator.admin, which may not lend another's roles to itself.",
 			in: reflect.TypeFor[api.AwayRequest](), out: reflect.TypeFor[api.Away](), status: ok, serve: with(s.setAway),
 			codes: []approval.Code{approval.CodeNotFound},
@@ -170,7 +170,7 @@ func (s *Server) routes() []route {
 		},
 		{
 			method: "GET", path: "/v1/pairing/{id}", name: "getPairing", scopes: admin,
-			summary: "How far a pairing is: who gave the code, and what the configuration lacks to let them " +
+			summary: "The state of a pairing: who gave the code, and what the configuration lacks to let them " +
 				"decide there.",
 			out: reflect.TypeFor[api.Pairing](), status: ok, serve: without(s.pairing),
 			codes: []approval.Code{approval.CodeNotFound},
@@ -199,7 +199,7 @@ func (s *Server) routes() []route {
 		},
 		{
 			method: "POST", path: "/v1/stats/rebuild", name: "rebuildStats", scopes: []auth.Scope{auth.Admin},
-			summary: "Make the sums that stats are counted from anew, in the background. Until they are there a count takes longer.",
+			summary: "Rebuild the sums from which stats are counted, in the background. Until they are complete a count takes longer.",
 			in:      reflect.TypeFor[api.Empty](), out: reflect.TypeFor[api.Empty](), status: ok, serve: with(s.rebuildStats),
 		},
 		{

@@ -49,7 +49,7 @@ func (d *Door) MakeLink(
 		return l, "", approval.Refuse(approval.CodeForbidden, "This token may not do that: it needs the scope operator.admin, "+
 			"or operator.approvals and the person that it signs in.")
 	case person == "":
-		return l, "", invalid("person", "must name whom to sign in: this token has no person of its own")
+		return l, "", invalid("person", "must name the person to sign in: this token has no person of its own")
 	}
 	by := "token:" + who.Token
 	if who.Person != "" {
@@ -65,7 +65,7 @@ func (d *Door) LinkFor(ctx context.Context, v approval.Voter, handled *approval.
 	v = d.people().Identify(v)
 	if v.Person == "" {
 		return l, "", approval.Refuse(approval.CodeForbidden, "The desk does not know whose account this is, so it cannot sign you in: "+
-			"its operator names you under people first.  /whoami says what to tell them.")
+			"its operator names you under people first. /whoami says what to tell them.")
 	}
 	return d.addLink(ctx, LoginLink{Person: v.Person, By: v.Channel + ":" + v.UserID}, handled)
 }
@@ -78,7 +78,7 @@ func (d *Door) OwnLink(ctx context.Context, person string) (l LoginLink, secret 
 
 func (d *Door) addLink(ctx context.Context, l LoginLink, handled *approval.InboundRef) (LoginLink, string, error) {
 	if !d.people().Known(l.Person) {
-		return l, "", invalid("person", "must be somebody whom the configuration names")
+		return l, "", invalid("person", "must be a person whom the configuration names")
 	}
 	secret, now := newSecret(), nowMs()
 	l.Hash, l.EndsMs = secretHash("link", secret), now+linkLife.Milliseconds()

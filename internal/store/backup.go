@@ -136,7 +136,7 @@ func inspect(ctx context.Context, file string) (b BackedUp, err error) {
 	err = s.read.db.QueryRowContext(ctx, `SELECT (SELECT integrity_check
  FROM pragma_integrity_check LIMIT 1), (SELECT COUNT(*) FROM pragma_foreign_key_check)`).Scan(&found, &orphans)
 	if err == nil && (found != "ok" || orphans > 0) {
-		err = fmt.Errorf("the database is damaged: %s, %d rows without what they belong to", found, orphans)
+		err = fmt.Errorf("the database is damaged: %s, %d rows that refer to a missing row", found, orphans)
 	}
 	if err != nil {
 		return b, err

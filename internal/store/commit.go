@@ -143,7 +143,7 @@ func (s *Store) commit(jobs []*job) {
 	for i, j := range jobs {
 		switch o := &outcomes[i]; {
 		case o.panicked != nil:
-			s.log.Error("store: a change panicked, its caller goes on panicking", "panic", o.panicked, "stack", string(o.stack))
+			s.log.Error("store: a change panicked; the panic goes on in its caller", "panic", o.panicked, "stack", string(o.stack))
 		case o.err == nil:
 			o.err = err
 		}

@@ -160,7 +160,7 @@ func (s *Store) Verify(ctx context.Context) (n int, head string, err error) {
 		}
 	}
 	if head != want {
-		return n, head, &approval.BadRecord{Seq: int64(n), Problem: "is not what the log's head says was written last"}
+		return n, head, &approval.BadRecord{Seq: int64(n), Problem: "is not the last record that the log's head names"}
 	}
 	return n, head, nil
 }

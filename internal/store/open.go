@@ -93,7 +93,7 @@ func (s *Store) openFile(ctx context.Context, path string, o Options) (err error
 		return err
 	}
 	if err := os.Remove(path + draftSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("what a compaction that was cut short has left cannot be removed: %w", err)
+		return fmt.Errorf("the files of an interrupted compaction cannot be removed: %w", err)
 	}
 	if err = begin(path); err != nil {
 		return err

@@ -169,7 +169,7 @@ func TestAdversary_W8_HTTPIsRefusedInProduction(t *testing.T) {
 	}
 	_, warnings, err := New(Config{Settings: hooked(a.URL)}, quiet)
 	require.NoError(t, err)
-	require.Equal(t, []string{"tools.verifier.webhook.url: http is for development only: anybody on the way could answer"}, warnings)
+	require.Equal(t, []string{"tools.verifier.webhook.url: http is for development only: any machine on the way could answer"}, warnings)
 	_, _, err = NewClassifier(ClassifierConfig{Model: "m", APIURL: a.URL, Production: true}, quiet)
 	require.ErrorContains(t, err, "must be https in production")
 }

@@ -19,9 +19,9 @@ func (c *checker) url(raw, key string) {
 	case u.Fragment != "":
 		c.mistake(key, "must not have a part after #")
 	case u.Scheme == "http" && c.production:
-		c.mistake(key, "must be https in production: over http anybody on the way could answer")
+		c.mistake(key, "must be https in production: over http any machine on the way could answer")
 	case u.Scheme == "http":
-		c.warn(key, "http is for development only: anybody on the way could answer")
+		c.warn(key, "http is for development only: any machine on the way could answer")
 	}
 }
 

@@ -351,7 +351,7 @@ func (v reader) whyNot(a approval.Approval, known, seen bool) string {
 	case a.Final():
 		return ""
 	case people.MayNotDecide(a, voter, v.people):
-		return "You asked for this, so somebody else decides it. You can withdraw it."
+		return "You asked for this, so another approver must decide it. You can withdraw it."
 	case !people.MayBeDecidedBy(a, voter, v.people):
 		return "You may look at this, and others decide it."
 	case !known:

@@ -151,7 +151,7 @@ func why(err error) string {
 	if errors.As(err, &own) {
 		return string(own)
 	}
-	return "what the provider says of you cannot be used"
+	return "the provider's description of you cannot be used"
 }
 
 // begun is the sign-in that this browser began, if what came back is its answer.
@@ -246,13 +246,13 @@ func (c claims) check(token *oidc.IDToken, clientID, nonce string, now time.Time
 	list, several := c.Audience.([]any)
 	switch {
 	case c.Audience != any(clientID) && !slices.Contains(list, any(clientID)):
-		return refusal("the provider says it to another program than this desk")
+		return refusal("the provider's answer is for another program than this desk")
 	case c.Nonce == "" || c.Nonce != nonce || token.Nonce != nonce:
 		return refusal("the answer is to another question than this browser asked")
 	case c.Issuer != token.Issuer || c.Subject == "" || c.Subject != token.Subject:
-		return refusal("the provider speaks of two different people")
+		return refusal("the provider names two different people")
 	case c.For != "" && c.For != clientID, c.For == "" && several && len(list) > 1:
-		return refusal("the provider says it to another program than this desk")
+		return refusal("the provider's answer is for another program than this desk")
 	case age > tokenAge || age < -tokenAhead:
 		return refusal("the provider said it too long ago, or its clock is wrong")
 	}
@@ -267,7 +267,7 @@ func ask(ctx context.Context, read *oidc.Provider, token oauth2.TokenSource, sub
 		return said, err
 	}
 	if said, err = readClaims(info); err == nil && said.Subject != subject { // 5.3.2: it must be the ID token's
-		err = refusal("the provider speaks of two different people")
+		err = refusal("the provider names two different people")
 	}
 	return said, err
 }

@@ -198,15 +198,15 @@ func TestAdversary_N3_OIDCSaysItOfSomebodyElse(t *testing.T) {
 		signer *rsa.PrivateKey
 		why    string
 	}{
-		{"another audience", set("aud", "other"), nil, "what the provider says of you cannot be used"},
-		{"another issuer", set("iss", "https://evil.org"), nil, "what the provider says of you cannot be used"},
+		{"another audience", set("aud", "other"), nil, "the provider's description of you cannot be used"},
+		{"another issuer", set("iss", "https://evil.org"), nil, "the provider's description of you cannot be used"},
 		{"another nonce", set("nonce", "x"), nil, "the answer is to another question than this browser asked"},
 		{"no nonce", set("nonce", nil), nil, "the answer is to another question than this browser asked"},
-		{"long ago", set("exp", time.Now().Add(-time.Hour).Unix()), nil, "what the provider says of you cannot be used"},
-		{"another's key", nil, other, "what the provider says of you cannot be used"},
+		{"long ago", set("exp", time.Now().Add(-time.Hour).Unix()), nil, "the provider's description of you cannot be used"},
+		{"another's key", nil, other, "the provider's description of you cannot be used"},
 		{"an address that was not verified", set("email_verified", false), nil, "the provider has not verified an email address of yours"},
 		{"an address of which it is not said", set("email_verified", nil), nil, "the provider has not verified an email address of yours"},
-		{"an address verified in words", set("email_verified", "true"), nil, "what the provider says of you cannot be used"},
+		{"an address verified in words", set("email_verified", "true"), nil, "the provider's description of you cannot be used"},
 		{"no address", set("email", nil), nil, "the provider has not verified an email address of yours"},
 		{"a stranger", set("email", "eve@example.org"), nil, "the desk knows no person with your address"},
 		{"nobody's address", set("email", ""), nil, "the provider has not verified an email address of yours"},

@@ -143,7 +143,7 @@ func (p page) notice(out http.ResponseWriter, status int, text string) {
 // operator reports whether the reader may decide; if not, it answers so.
 func (p page) operator(out http.ResponseWriter, v reader) bool {
 	if !v.caller.MayDecide {
-		p.refuse(out, v.session, approval.Refuse(approval.CodeForbidden, "This page is for those who may decide requests."))
+		p.refuse(out, v.session, approval.Refuse(approval.CodeForbidden, "This page is for people who may decide requests."))
 	}
 	return v.caller.MayDecide
 }

@@ -37,7 +37,7 @@ var modeTexts = sync.OnceValue(func() map[string]string {
 })
 
 var selfTexts = sync.OnceValue(func() map[string]string {
-	return map[string]string{"block": "somebody else decides them", "solo": "a person may approve their own"}
+	return map[string]string{"block": "another approver decides them", "solo": "a person may approve their own"}
 })
 
 // execWords describes the effect of approvals.exec on command lines. A hit is a line that is known, or on the

@@ -131,7 +131,7 @@ func TestAdversary_I5_OnTheWeb(t *testing.T) {
 		require.NotContains(t, out.Header().Get("Location"), "voted", c.who)
 		require.Empty(t, d.get(c.of).Votes, c.who)
 	}
-	require.Contains(t, d.sees("bob", "/a/"+b.Code), "You asked for this, so somebody else decides it.")
+	require.Contains(t, d.sees("bob", "/a/"+b.Code), "You asked for this, so another approver must decide it.")
 	d.votes("bob", b.Code, approval.Deny)
 	require.Equal(t, approval.Withdrawn, d.get(b).Status, "a deny of their own withdraws it")
 }

@@ -26,7 +26,7 @@ func newACPCommand(a *app.App) *cobra.Command {
 		Long: "Relay between an editor and an agent that speaks the Agent Client Protocol, and have the desk answer\n" +
 			"session/request_permission: with the first option to allow it once, never one to allow it always, else a refusal.\n" +
 			"The editor does not see these questions; all else passes as it is. What the agent does without asking is not\n" +
-			"seen: choose its mode so that it asks. Of the desk only these flags are asked: --server, and --client or\n" +
+			"seen: choose its mode so that it asks. Of the desk's flags only these count: --server, and --client or\n" +
 			"--token-file with an absolute path.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, argv []string) error { return serveACP(cmd.Context(), a, f, argv) },

@@ -44,7 +44,7 @@ func newHookCommand(a *app.App) *cobra.Command {
 			strings.Join(answer.Runtimes(), ", ") + ".\n" +
 			"Any failure is that runtime's deny, with a sentence for its model. If the request is still undecided at\n" +
 			"the runtime's time limit, the deny names the approval, and the same call again takes it up.\n" +
-			"Which desk is asked, and as whom, say --server, and --client or --token-file with an absolute path:\n" +
+			"--server, and --client or --token-file with an absolute path, name the desk and the token:\n" +
 			"no environment variable does, and no file that is not named.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {

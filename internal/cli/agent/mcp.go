@@ -23,7 +23,7 @@ func newMCPCommand(a *app.App) *cobra.Command {
 		Use:   "mcp",
 		Short: "Serve the desk to an agent as an MCP server on standard input and output",
 		Long: "Serve the desk to an agent as an MCP server on standard input and output: tools hook, permission_prompt,\n" +
-			"request_approval and await_approval. Of the desk only these flags are asked: --server, and --client or\n" +
+			"request_approval and await_approval. Of the desk's flags only these count: --server, and --client or\n" +
 			"--token-file with an absolute path. " +
 			"Without them, or if the desk cannot be reached, every answer is a deny.",
 		Args: cobra.NoArgs,

@@ -38,7 +38,7 @@ func newMCPProxyCommand(a *app.App) *cobra.Command {
 		Short: "Run an MCP server behind the desk: ask for every call of its tools",
 		Long: "Run an MCP server behind the desk, and ask for every call of its tools. What is denied is a tool error with the\n" +
 			"reason; what is allowed is claimed, passed on with the very params that were approved, and its result reported.\n" +
-			"Tools of which the desk refuses every call are not listed. Of the desk only these flags are asked: --server,\n" +
+			"Tools of which the desk refuses every call are not listed. Of the desk's flags only these count: --server,\n" +
 			"and --client or --token-file with an absolute path.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, argv []string) error { return mcpProxy(cmd.Context(), a, f, argv) },

@@ -23,7 +23,7 @@ func Command(a *app.App) *cobra.Command {
 		Use:   "watch",
 		Short: "Show each new request here and decide it",
 		Long: "Show each request as it comes, the riskiest first, and ask for a decision, until you press Ctrl-C. Several people may\n" +
-			"watch at once: what somebody else decides is told with their name.\n" +
+			"watch at once: a decision of another person is shown with their name.\n" +
 			"On a terminal a key acts at once, without Enter, for the request that is shown. It does not count within 0.8 seconds of\n" +
 			"a change of the screen, nor if more than one came at once. To allow an R4 call takes the key twice. t takes a line:\n" +
 			"y: looks fine gives a reason, y note: run the tests first is for the agent. u takes back what you just allowed,\n" +

@@ -118,11 +118,11 @@ func TestPolicyMistakes(t *testing.T) {
 			"f.yaml:8: approvals.tools.classifier.maxInputChars: must be 1000 to 1000000 characters",
 			"f.yaml:9: approvals.tools.classifier.minConfidence: must be above 0 and at most 1"}},
 		{"classifier in the clear", "server: {production: true}\napprovals: {tools: {classifier: {enabled: true, model: m, apiUrl: \"http://x.example.org\"}}}", []string{
-			"f.yaml:2: approvals.tools.classifier.apiUrl: must be https in production: over http anybody on the way could answer"}},
+			"f.yaml:2: approvals.tools.classifier.apiUrl: must be https in production: over http any machine on the way could answer"}},
 
 		{"verifier asks nobody", "tools:\n  verifier:\n    enabled: true", []string{"f.yaml:2: tools.verifier: is enabled, but has no service or person to ask: set webhook.url or telegram.enabled"}},
 		{"verifier's scope", "tools: {verifier: {scope: {include: [a], exclude: [b]}}}", []string{"f.yaml:1: tools.verifier.scope: include and exclude contradict each other; use one of them"}},
-		{"verifier in the clear", "server: {production: true}\ntools:\n  verifier:\n    webhook:\n      url: http://x.example.org", []string{"f.yaml:5: tools.verifier.webhook.url: must be https in production: over http anybody on the way could answer"}},
+		{"verifier in the clear", "server: {production: true}\ntools:\n  verifier:\n    webhook:\n      url: http://x.example.org", []string{"f.yaml:5: tools.verifier.webhook.url: must be https in production: over http any machine on the way could answer"}},
 		{"verifier's words", "tools:\n  verifier:\n    failMode: ask\n    webhook:\n      url: x\n      timeout: 5s", []string{
 			"f.yaml:3: tools.verifier.failMode: must be deny or allow", "f.yaml:5: tools.verifier.webhook.url: must be an https address",
 			"f.yaml:6: tools.verifier.webhook.timeout: must be a whole number"}},

@@ -50,7 +50,7 @@ func open(r hook.Runtime) []string {
 
 func becomes(r hook.Runtime, f hook.Failure) string {
 	if f == hook.FailUnknown {
-		return "it was not measured what " + r.Title + " then does."
+		return "what " + r.Title + " then does was not measured."
 	}
 	return r.Title + " runs the call. approvalbot answers before the limit."
 }

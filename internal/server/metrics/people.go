@@ -38,7 +38,7 @@ func newPeople(counter func(name, help string, labels ...string) *prometheus.Cou
 		card: seconds("approvalbot_first_card_seconds", "Time from asking until the first card stood in a chat.",
 			"risk_class"),
 		look: seconds("approvalbot_first_look_seconds",
-			"Time from asking until anybody's first tap or vote, also one that was refused.", "risk_class"),
+			"Time from asking until the first tap or vote of any person, also one that was refused.", "risk_class"),
 		decision: seconds("approvalbot_decision_seconds",
 			"Time from asking to a final status, of approvals that people were asked about.", "status", "risk_class"),
 		aimed: prometheus.NewCounter(prometheus.CounterOpts{Name: "approvalbot_objective_asks_total",
