@@ -24,7 +24,7 @@ func TestTampering(t *testing.T) {
 		"hash":           {`UPDATE events SET hash = 'x' WHERE seq = 3`, "log record 3 was changed"},
 		"one taken out":  {`DELETE FROM events WHERE seq = 3`, "log record 3 is missing"},
 		"last taken out": {`DELETE FROM events WHERE seq = 5`, "log record 5 is missing"},
-		"tail taken out": {`DELETE FROM events WHERE seq = 5; UPDATE log_head SET seq = 4`, "log record 4 is not what"},
+		"tail taken out": {`DELETE FROM events WHERE seq = 5; UPDATE log_head SET seq = 4`, "log record 4 is not the last record"},
 		"order": {`UPDATE events SET seq = 99 WHERE seq = 2; UPDATE events SET seq = 2 WHERE seq = 3;
  UPDATE events SET seq = 3 WHERE seq = 99`, "log record 2 was changed"},
 	} {
