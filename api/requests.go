@@ -120,7 +120,7 @@ type ResultRequest struct {
 // RanConfined is what a confined run did to its workspace.
 type RanConfined struct {
 	Changed int      `json:"changed" minimum:"0" doc:"Files that are new or changed."`
-	Blocked []string `json:"blocked,omitempty" maxItems:"1000" doc:"Names that others obey and that were put back."`
+	Blocked []string `json:"blocked,omitempty" maxItems:"1000" doc:"Names that others obey and that it changed, so that nothing it did was kept."`
 }
 
 // RetryRequest asks for one more run of an approved call.

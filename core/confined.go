@@ -56,7 +56,7 @@ func failedConfined(a approval.Approval) bool {
 	return a.Confined != nil && a.Result != nil && a.Result.Status != "succeeded" && slices.Contains(a.DecidedBy, "policy")
 }
 
-// maxBlocked is how many names of what was put back are kept.
+// maxBlocked is how many names of what a confined run changed that others obey are kept.
 const maxBlocked = 20
 
 // ranConfined is what is kept of the owner's word about a confined run; of another run there is nothing to say.

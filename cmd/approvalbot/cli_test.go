@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(tidily{m}, map[string]func(){"approvalbot": main, "approvalbot-hook": answer.Main, "fakeclaude": fakeclaude.Main, "warehouse": warehouse})
+	testscript.Main(tidily{m}, map[string]func(){"approvalbot": main, "approvalbot-overlayer": main, "approvalbot-hook": answer.Main, "fakeclaude": fakeclaude.Main, "warehouse": warehouse})
 }
 
 // leftovers are directories that all tests share, and that go in the end.

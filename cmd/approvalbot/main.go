@@ -19,6 +19,7 @@ import (
 	"approvalbot/internal/cli/setup"
 	"approvalbot/internal/cli/watch"
 	"approvalbot/internal/config"
+	"approvalbot/internal/confine"
 	"approvalbot/internal/policy/finding"
 	programs "approvalbot/internal/policy/program"
 	"approvalbot/internal/server"
@@ -28,6 +29,9 @@ import (
 var version = "dev"
 
 func main() {
+	if confine.Overlaying(os.Args) {
+		os.Exit(confine.Overlay(os.Args))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	stop()

@@ -37,5 +37,5 @@ type TriedConfined struct {
 // RanConfined is what the owner says of a confined run beside its status.
 type RanConfined struct {
 	Changed int      `json:"changed"`           // files of the workspace that are new or changed
-	Blocked []string `json:"blocked,omitempty"` // protected names that were put back, see internal/confine
+	Blocked []string `json:"blocked,omitempty"` // protected names that it changed, so that nothing was kept, see internal/confine
 }

@@ -17,7 +17,6 @@ import (
 	"approvalbot/api"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/cli/show"
-	"approvalbot/internal/confine"
 )
 
 // Budgets of run: how long it keeps trying when the desk does not answer.
@@ -85,7 +84,7 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv, confined []
 	if got, err = awaitDecision(ctx, a, c, got); err != nil {
 		return err
 	}
-	if got.Confined != nil && confine.Check(ctx) != nil { // it looked as if it could; a person is asked then
+	if got.Confined != nil && cannotConfine(ctx, a, got.Confined.Writable) { // it looked as if it could; a person is asked then
 		fmt.Fprintln(a.Stderr, "approvalbot: it may run confined, and this machine cannot confine it (approvalbot doctor says why)")
 		return runCommand(ctx, a, ask, argv, nil)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"time"
+	"slices"
 
 	"approvalbot/api"
 	"approvalbot/internal/cli/app"
@@ -17,6 +17,12 @@ func asksConfined(unconfined bool) []string {
 		return nil
 	}
 	return []string{"v1"}
+}
+
+// cannotConfine reports that nothing can be confined here in one of the folders.
+func cannotConfine(ctx context.Context, a *app.App, writable []string) bool {
+	state, err := a.ConfineState()
+	return err != nil || slices.ContainsFunc(writable, func(dir string) bool { return confine.Check(ctx, state, dir) != nil })
 }
 
 // runConfined runs the claimed command so that it can change only the folders that the desk names, reports how it
@@ -35,17 +41,16 @@ func runConfined(ctx context.Context, a *app.App, c *api.Client, id string, clai
 			run.Readable = append(run.Readable, shown)
 		}
 	}
-	began := time.Now()
-	status, err := confine.Run(ctx, run)
+	status, changed, err := confine.Run(ctx, run)
 	if status == confine.NotConfined && err != nil {
 		return confinedNotRun(ctx, a, c, id, claim.ClaimID, err)
 	}
 	result := api.ResultRequest{ClaimID: claim.ClaimID, Status: "succeeded", ExitCode: &status, Confined: &api.RanConfined{}}
 	if status != 0 || err != nil {
-		result.Status, result.Confined.Changed = "failed", confine.Changed(claim.Confined.Writable, began)
+		result.Status, result.Confined.Changed = "failed", changed
 	}
-	for planted := range confine.AllPlanted(err) {
-		result.Confined.Blocked = append(result.Confined.Blocked, planted.Names...)
+	for refused := range confine.AllRefused(err) {
+		result.Confined.Blocked = append(result.Confined.Blocked, refused.Names...)
 	}
 	result.Confined.Blocked = result.Confined.Blocked[:min(len(result.Confined.Blocked), 1000)]
 	reportResult(ctx, a, c, id, result)

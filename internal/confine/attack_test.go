@@ -17,86 +17,87 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 )
 
-// attack is one way to leave something in a workspace that a later call obeys. It runs with nothing
-// but the comparison around it, in the directory $D of the workspace. $EVIL is a program that leaves
-// a mark.
+// attack is one way to leave something in the workspace $W that a later call obeys. $EVIL is a program that leaves a mark.
 type attack struct {
 	name   string
 	script string
-	may    string // paths that it may leave behind, by their beginnings
-	obeyed bool   // git runs the program if nothing takes it away
+	obeyed bool // git runs the program if nothing takes it away
 }
 
 var attacks = []attack{
-	{"embedded repository with fsmonitor", `git init -q n && cd n && echo a >a && git add a && git commit -qm a && git config core.fsmonitor "$EVIL" && cd .. && git add n`, "n", true},
-	{"embedded repository, gitlink made by plumbing", `git init -q n && cd n && echo a >a && git add a && git commit -qm a && git config core.fsmonitor "$EVIL" && o=$(git rev-parse HEAD) && cd .. && git update-index --add --cacheinfo 160000,$o,"$(git rev-parse --show-prefix)n"`, "n", true},
-	{"bare layout", `git init -q --bare bare && git -C bare config core.fsmonitor "$EVIL" && git -C bare config core.bare false && git -C bare config core.worktree ..`, "bare/", true},
-	{"bare layout below refs", `mkdir -p $W/.git/refs/heads/x && cd $W/.git/refs/heads/x && mkdir objects refs && echo "ref: refs/heads/m" >HEAD && printf '[core]\nrepositoryformatversion = 0\nbare = false\nworktree = ..\nfsmonitor = %s\n' "$EVIL" >config`, ".git/refs/heads/x", true},
-	{"bare layout by commondir", `mkdir c d && cd d && mkdir objects refs && printf '[core]\nrepositoryformatversion = 0\nfsmonitor = %s\nbare=false\nworktree=..\n' "$EVIL" >config && echo "ref: refs/heads/m" >HEAD && cd ../c && echo ../d >commondir && echo "ref: refs/heads/m" >HEAD`, "c d/", true},
-	{"config by writing", `printf '[core]\nfsmonitor = %s\n' "$EVIL" >>$W/.git/config`, "", true},
-	{"config of the same size in place", `perl -e 'open F,"+<",$ARGV[0];local $/;$_=<F>;s/name = tester/name = hacker/;seek F,0,0;print F $_' $W/.git/config`, "", false},
-	{"config by rename", `cp $W/.git/config c && printf '[core]\nfsmonitor = %s\n' "$EVIL" >>c && mv c $W/.git/config`, "", true},
-	{"config by a symlink", `cp $W/.git/config c && printf '[core]\nfsmonitor = %s\n' "$EVIL" >>c && ln -sf $PWD/c $W/.git/config`, "c", true},
-	{"config by a hard link", `cp $W/.git/config c && printf '[core]\nfsmonitor = %s\n' "$EVIL" >>c && ln -f c $W/.git/config`, "c", true},
-	{"hard link to config, to be written later", `ln $W/.git/config notes.txt`, "", false},
-	{"config.worktree", `printf '[core]\nfsmonitor = %s\n' "$EVIL" >$W/.git/config.worktree; git config extensions.worktreeConfig true`, "", true},
-	{"commondir", `cp -r $W/.git other && printf '[core]\nfsmonitor = %s\n' "$EVIL" >>other/config && echo $PWD/other >$W/.git/commondir`, "other/", true},
-	{"hook", `printf '#!/bin/sh\n%s\n' "$EVIL" >$W/.git/hooks/post-index-change && chmod +x $W/.git/hooks/post-index-change && touch $W/main.go`, "", false},
-	{"hooks by renaming their folder", `mkdir h && printf '#!/bin/sh\n%s\n' "$EVIL" >h/post-index-change && chmod +x h/post-index-change && mv $W/.git/hooks $W/.git/away && mv h $W/.git/hooks && touch $W/main.go`, ".git/away", false},
-	{"hooks by a symlink", `mkdir h && printf '#!/bin/sh\n%s\n' "$EVIL" >h/post-index-change && chmod +x h/post-index-change && rm -rf $W/.git/hooks && ln -s $PWD/h $W/.git/hooks && touch $W/main.go`, "h", false},
-	{"a hook made executable", `chmod +x $W/.git/hooks/old`, "", false},
-	{".git replaced by a file", `cp -r $W/.git moved && rm -rf $W/.git && printf '[core]\nfsmonitor = %s\n' "$EVIL" >>moved/config && echo "gitdir: $PWD/moved" >$W/.git`, "moved .git/", true},
-	{".git replaced by a symlink", `mv $W/.git moved && printf '[core]\nfsmonitor = %s\n' "$EVIL" >>moved/config && ln -s $PWD/moved $W/.git`, "moved .git/", true},
-	{".git file of a worktree", `git worktree add -q wt && printf '[core]\nfsmonitor = %s\n' "$EVIL" >$W/.git/worktrees/wt/config.worktree && git config extensions.worktreeConfig true`, "wt .git/worktrees", true},
-	{"submodule's own directory", `git init -q n && cd n && echo a >a && git add a && git commit -qm a && mkdir -p $W/.git/modules && mv .git $W/.git/modules/n && echo "gitdir: $W/.git/modules/n" >.git && printf '[core]\nworktree=%s\nfsmonitor = %s\n' "$PWD" "$EVIL" >$W/.git/modules/n/config && cd .. && git add n`, "n .git/modules", true},
-	{"known embedded repository", `printf '[core]\nfsmonitor = %s\n' "$EVIL" >>$W/vendor/lib/.git/config`, "", true},
-	{"known bare repository", `printf '[core]\nrepositoryformatversion = 0\nfsmonitor = %s\nbare=false\nworktree=..\n' "$EVIL" >>$W/fixtures/repo.git/config`, "", true},
-	{"a folder with a known repository, replaced by a symlink", `cp -r $W/vendor/lib evil && printf '[core]\nfsmonitor = %s\n' "$EVIL" >>evil/.git/config && rm -rf $W/vendor/lib && ln -s $PWD/evil $W/vendor/lib`, "vendor/lib evil", true},
-	{"what config includes", `printf '[core]\nfsmonitor = %s\n' "$EVIL" >$W/tools/git.inc`, "", true},
-	{"what config includes, and was not there", `printf '[core]\nfsmonitor = %s\n' "$EVIL" >$W/tools/more.inc`, "", true},
-	{"program that config names", `printf '#!/bin/sh\n%s\n' "$EVIL" >$W/tools/diff.sh`, "", false},
-	{"what a hook's link leads to", `printf '#!/bin/sh\n%s\n' "$EVIL" >$W/tools/hook.sh; mkdir m; echo "$EVIL" >m/real.sh; rm -f $W/way; ln -s $PWD/m $W/way`, "m", false},
-	{"folder that config names, and was not there", `mkdir -p y/none && echo "$EVIL" >y/none/post-index-change && ln -s $PWD/y $W/absent`, "y", false},
-	{"huge file", `truncate -s 4T .npmrc; rm $W/.envrc; truncate -s 4T $W/.envrc`, "", false},
-	{"a folder that a link leads to becomes a link", `rm -r $W/builds && ln -s .git/hooks $W/builds`, "@builds", false},
-	{"program of an alias", `printf '#!/bin/sh\n%s\n' "$EVIL" >$W/tools/alias.sh`, "", false},
-	{"a folder with a HEAD becomes a repository", `cd $W/half && mkdir objects refs && printf '[core]\nrepositoryformatversion = 0\nfsmonitor = %s\nbare=false\nworktree=..\n' "$EVIL" >config`, "half/ @half", true},
-	{"a rebase's strategy", `mkdir $W/.git/rebase-merge && echo x/evil >$W/.git/rebase-merge/strategy`, "", false},
-	{"program of a filter without a slash", `echo "$EVIL" >$W/clean.sh`, "", false},
-	{"program of a filter after cd", `echo "$EVIL" >$W/tools/smudge.sh`, "", false},
-	{"program on a continued line", `echo "$EVIL" >$W/tools/continued.sh`, "", false},
-	{"program that an included file names", `echo "$EVIL" >$W/tools/included.sh`, "", false},
-	{"hooks in a folder whose name has a space", `mkdir -p "$W/my hooks"; echo "$EVIL" >"$W/my hooks/post-checkout"`, "", false},
-	{"a rebase's list", `mkdir $W/.git/rebase-merge && echo "exec $EVIL" >$W/.git/rebase-merge/git-rebase-todo`, ".git/rebase-merge", false},
-	{".envrc in a new folder", `mkdir fresh && echo "$EVIL" >fresh/.envrc`, "fresh", false},
-	{".envrc in a new folder, by a rename of its parent", `mkdir -p t/x && echo "$EVIL" >t/x/.envrc && mv t u`, "u", false},
-	{"letter case, and what is not seen", `mkdir .GIT .Claude && echo "$EVIL" >.ENVRC && printf x >.Claude/Settings.json && printf x >"$(printf '.env\342\200\213rc')"`, "", false},
-	{"names that are no text", `d=$(printf 'odd\n\377b') && mkdir "$d" && echo "$EVIL" >"$d/.envrc" && git init -q "$d"`, "odd", false},
-	{"settings, CI, instructions", `mkdir -p .claude .github/workflows .vscode && echo {} >.claude/settings.json && echo x >.github/workflows/x.yml && echo {} >.vscode/tasks.json && echo x >AGENTS.md && echo x >.gitlab-ci.yml`, "", false},
-	{"removed", `rm -rf $W/.claude $W/.github $W/.envrc $W/pkg/a/b/.envrc`, "", false},
-	{"removed with its folder", `rm -rf $W/pkg/a`, "@pkg/a/b/b.go", false},
-	{"folder nobody may look into", `mkdir -p shut/in && echo "$EVIL" >shut/in/.envrc && chmod 000 shut/in shut`, "shut", false},
-	{"folder nobody may write to", `mkdir -p shut/.claude && echo {} >shut/.claude/settings.json && chmod 555 shut/.claude shut`, "shut", false},
-	{"file nobody may read", `echo x >$W/.envrc && chmod 000 $W/.envrc && echo y >.npmrc && chmod 000 .npmrc`, "", false},
-	{"symlink out of the workspace", `ln -s $HOME/.bashrc notes.txt; ln -s $W/.git/hooks build; ln -s $W/.git build2; ln -s / r`, "", false},
-	{"symlinks in a row", `ln -s . here && mkdir -p x/y && ln -s ../../here/x x/y/up && ln -s x/y/up/../../../../.. out; ln -s here/here/.envrc note`, "here x", false},
-	{"log that is a symlink", `rm -f $W/.git/logs/HEAD; mkdir -p $W/.git/logs; ln -s $HOME/.bashrc $W/.git/logs/HEAD`, ".git/logs", false},
-	{"a folder's symlink now leads elsewhere", `rm $W/current && ln -s .git/hooks $W/current`, "", false},
-	{"pipes and sockets", `mkfifo .envrc2 .npmrc; python3 -c 'import socket;socket.socket(socket.AF_UNIX).bind(".mise.toml")'; rm -f $W/.github/workflows/ci.yml; mkfifo $W/.github/workflows/ci.yml`, ".envrc2", false},
-	{"times set back", `t=$(stat -c %Y $W/.envrc); echo "$EVIL" >$W/.envrc; touch -d @$t $W/.envrc $W; mkdir q; echo x >q/.envrc; touch -d @1 q q/.envrc`, "q", false},
+	{"embedded repository with fsmonitor", `git init -q n && cd n && echo a >a && git add a && git commit -qm a && git config core.fsmonitor "$EVIL" && cd .. && git add n`, true},
+	{"embedded repository, gitlink made by plumbing", `git init -q n && cd n && echo a >a && git add a && git commit -qm a && git config core.fsmonitor "$EVIL" && o=$(git rev-parse HEAD) && cd .. && git update-index --add --cacheinfo 160000,$o,"$(git rev-parse --show-prefix)n"`, true},
+	{"bare layout", `git init -q --bare bare && git -C bare config core.fsmonitor "$EVIL" && git -C bare config core.bare false && git -C bare config core.worktree ..`, true},
+	{"bare layout below refs", `mkdir -p $W/.git/refs/heads/x && cd $W/.git/refs/heads/x && mkdir objects refs && echo "ref: refs/heads/m" >HEAD && printf '[core]\nrepositoryformatversion = 0\nbare = false\nworktree = ..\nfsmonitor = %s\n' "$EVIL" >config`, true},
+	{"bare layout by commondir", `mkdir c d && cd d && mkdir objects refs && printf '[core]\nrepositoryformatversion = 0\nfsmonitor = %s\nbare=false\nworktree=..\n' "$EVIL" >config && echo "ref: refs/heads/m" >HEAD && cd ../c && echo ../d >commondir && echo "ref: refs/heads/m" >HEAD`, true},
+	{"config by writing", `printf '[core]\nfsmonitor = %s\n' "$EVIL" >>$W/.git/config`, true},
+	{"config of the same size in place", `perl -e 'open F,"+<",$ARGV[0];local $/;$_=<F>;s/name = tester/name = hacker/;seek F,0,0;print F $_' $W/.git/config`, false},
+	{"config by rename", `cp $W/.git/config c && printf '[core]\nfsmonitor = %s\n' "$EVIL" >>c && mv c $W/.git/config`, true},
+	{"config by a symlink", `cp $W/.git/config c && printf '[core]\nfsmonitor = %s\n' "$EVIL" >>c && ln -sf $PWD/c $W/.git/config`, true},
+	{"config by a hard link", `cp $W/.git/config c && printf '[core]\nfsmonitor = %s\n' "$EVIL" >>c && ln -f c $W/.git/config`, true},
+	{"config.worktree", `printf '[core]\nfsmonitor = %s\n' "$EVIL" >$W/.git/config.worktree; git config extensions.worktreeConfig true`, true},
+	{"commondir", `cp -r $W/.git other && printf '[core]\nfsmonitor = %s\n' "$EVIL" >>other/config && echo $PWD/other >$W/.git/commondir`, true},
+	{"hook", `printf '#!/bin/sh\n%s\n' "$EVIL" >$W/.git/hooks/post-index-change && chmod +x $W/.git/hooks/post-index-change && touch $W/main.go`, false},
+	{"hooks by renaming their folder", `mkdir h && printf '#!/bin/sh\n%s\n' "$EVIL" >h/post-index-change && chmod +x h/post-index-change && mv $W/.git/hooks $W/.git/away && mv h $W/.git/hooks && touch $W/main.go`, false},
+	{"hooks by a symlink", `mkdir h && printf '#!/bin/sh\n%s\n' "$EVIL" >h/post-index-change && chmod +x h/post-index-change && rm -rf $W/.git/hooks && ln -s $PWD/h $W/.git/hooks && touch $W/main.go`, false},
+	{"a hook made executable", `chmod +x $W/.git/hooks/old`, false},
+	{".git replaced by a file", `cp -r $W/.git moved && rm -rf $W/.git && printf '[core]\nfsmonitor = %s\n' "$EVIL" >>moved/config && echo "gitdir: $PWD/moved" >$W/.git`, true},
+	{".git replaced by a symlink", `mv $W/.git moved && printf '[core]\nfsmonitor = %s\n' "$EVIL" >>moved/config && ln -s $PWD/moved $W/.git`, true},
+	{".git file of a worktree", `git worktree add -q wt && printf '[core]\nfsmonitor = %s\n' "$EVIL" >$W/.git/worktrees/wt/config.worktree && git config extensions.worktreeConfig true`, true},
+	{"submodule's own directory", `git init -q n && cd n && echo a >a && git add a && git commit -qm a && mkdir -p $W/.git/modules && mv .git $W/.git/modules/n && echo "gitdir: $W/.git/modules/n" >.git && printf '[core]\nworktree=%s\nfsmonitor = %s\n' "$PWD" "$EVIL" >$W/.git/modules/n/config && cd .. && git add n`, true},
+	{"known embedded repository", `printf '[core]\nfsmonitor = %s\n' "$EVIL" >>$W/vendor/lib/.git/config`, true},
+	{"known bare repository", `printf '[core]\nrepositoryformatversion = 0\nfsmonitor = %s\nbare=false\nworktree=..\n' "$EVIL" >>$W/fixtures/repo.git/config`, true},
+	{"a folder with a known repository, replaced by a symlink", `cp -r $W/vendor/lib evil && printf '[core]\nfsmonitor = %s\n' "$EVIL" >>evil/.git/config && rm -rf $W/vendor/lib && ln -s $PWD/evil $W/vendor/lib`, true},
+	{"what config includes", `printf '[core]\nfsmonitor = %s\n' "$EVIL" >$W/tools/git.inc`, true},
+	{"what config includes, and was not there", `printf '[core]\nfsmonitor = %s\n' "$EVIL" >$W/tools/more.inc`, true},
+	{"program that config names", `printf '#!/bin/sh\n%s\n' "$EVIL" >$W/tools/diff.sh`, false},
+	{"what a hook's link leads to", `printf '#!/bin/sh\n%s\n' "$EVIL" >$W/tools/hook.sh; mkdir m; echo "$EVIL" >m/real.sh; rm -f $W/way; ln -s $PWD/m $W/way`, false},
+	{"folder that config names, and was not there", `mkdir -p y/none && echo "$EVIL" >y/none/post-index-change && ln -s $PWD/y $W/absent`, false},
+	{"huge file", `truncate -s 4T .npmrc; rm $W/.envrc; truncate -s 4T $W/.envrc`, false},
+	{"a folder that a link leads to becomes a link", `rm -r $W/builds && ln -s .git/hooks $W/builds`, false},
+	{"program of an alias", `printf '#!/bin/sh\n%s\n' "$EVIL" >$W/tools/alias.sh`, false},
+	{"a folder with a HEAD becomes a repository", `cd $W/half && mkdir objects refs && printf '[core]\nrepositoryformatversion = 0\nfsmonitor = %s\nbare=false\nworktree=..\n' "$EVIL" >config`, true},
+	{"a rebase's strategy", `mkdir $W/.git/rebase-merge && echo x/evil >$W/.git/rebase-merge/strategy`, false},
+	{"program of a filter without a slash", `echo "$EVIL" >$W/clean.sh`, false},
+	{"program of a filter after cd", `echo "$EVIL" >$W/tools/smudge.sh`, false},
+	{"program on a continued line", `echo "$EVIL" >$W/tools/continued.sh`, false},
+	{"program that an included file names", `echo "$EVIL" >$W/tools/included.sh`, false},
+	{"hooks in a folder whose name has a space", `mkdir -p "$W/my hooks"; echo "$EVIL" >"$W/my hooks/post-checkout"`, false},
+	{"a rebase's list", `mkdir $W/.git/rebase-merge && echo "exec $EVIL" >$W/.git/rebase-merge/git-rebase-todo`, false},
+	{".envrc in a new folder", `mkdir fresh && echo "$EVIL" >fresh/.envrc`, false},
+	{".envrc in a new folder, by a rename of its parent", `mkdir -p t/x && echo "$EVIL" >t/x/.envrc && mv t u`, false},
+	{"letter case, and what is not seen", `mkdir .GIT .Claude && echo "$EVIL" >.ENVRC && printf x >.Claude/Settings.json && printf x >"$(printf '.env\342\200\213rc')"`, false},
+	{"names that are no text", `d=$(printf 'odd\n\377b') && mkdir "$d" && echo "$EVIL" >"$d/.envrc" && git init -q "$d"`, false},
+	{"settings, CI, instructions", `mkdir -p .claude .github/workflows .vscode && echo {} >.claude/settings.json && echo x >.github/workflows/x.yml && echo {} >.vscode/tasks.json && echo x >AGENTS.md && echo x >.gitlab-ci.yml`, false},
+	{"removed", `rm -rf $W/.claude $W/.github $W/.envrc $W/pkg/a/b/.envrc`, false},
+	{"folder replaced by a new one", `rm -rf $W/pkg/a; mkdir -p $W/pkg/a/b; echo x >$W/pkg/a/b/b.go`, false},
+	{"folder moved", `mv $W/pkg/a $W/elsewhere`, false},
+	{"folder above folders moved", `mv $W/pkg $W/elsewhere`, false},
+	{"folder replaced by a file", `rm -rf $W/pkg/a; echo x >$W/pkg/a`, false},
+	{"symlink with a harmless name to secrets", `ln -s $HOME/.ssh docs`, false},
+	{"names with lines", "mkdir \"$(printf 'a\\nb')\"; echo x >\"$(printf 'a\\nb')/.envrc\"", false},
+	{"removed with its folder", `rm -rf $W/pkg/a`, false},
+	{"folder nobody may look into", `mkdir -p shut/in && echo "$EVIL" >shut/in/.envrc && chmod 000 shut/in shut`, false},
+	{"folder nobody may write to", `mkdir -p shut/.claude && echo {} >shut/.claude/settings.json && chmod 555 shut/.claude shut`, false},
+	{"file nobody may read", `echo x >$W/.envrc && chmod 000 $W/.envrc && echo y >.npmrc && chmod 000 .npmrc`, false},
+	{"symlink out of the workspace", `ln -s $HOME/.bashrc notes.txt; ln -s $W/.git/hooks build; ln -s $W/.git build2; ln -s / r`, false},
+	{"symlinks in a row", `ln -s . here && mkdir -p x/y && ln -s ../../here/x x/y/up && ln -s x/y/up/../../../../.. out; ln -s here/here/.envrc note`, false},
+	{"log that is a symlink", `rm -f $W/.git/logs/HEAD; mkdir -p $W/.git/logs; ln -s $HOME/.bashrc $W/.git/logs/HEAD`, false},
+	{"a folder's symlink now leads elsewhere", `rm $W/current && ln -s .git/hooks $W/current`, false},
+	{"pipes and sockets", `mkfifo .envrc2 .npmrc; python3 -c 'import socket;socket.socket(socket.AF_UNIX).bind(".mise.toml")'; rm -f $W/.github/workflows/ci.yml; mkfifo $W/.github/workflows/ci.yml`, false},
+	{"times set back", `t=$(stat -c %Y $W/.envrc); echo "$EVIL" >$W/.envrc; touch -d @$t $W/.envrc $W; mkdir q; echo x >q/.envrc; touch -d @1 q q/.envrc`, false},
 	{"very deep", `python3 -c '
 import os
 for i in range(2000):
     os.mkdir("d"); os.chdir("d")
-os.mkdir(".git"); open(".envrc","w").write("x")'`, "d", false},
+os.mkdir(".git"); open(".envrc","w").write("x")'`, false},
 	{"mmap", `python3 -c '
 import mmap,os
-f=open(os.environ["W"]+"/.envrc","r+b"); m=mmap.mmap(f.fileno(),0); m[0:3]=b"xyz"; m.close()'`, "", false},
-	{"content and mode exchanged between two", `cd $W; mv .envrc x && mv pkg/a/b/.envrc .envrc && mv x pkg/a/b/.envrc`, "", false},
-	{"folder in place of a file, file in place of a folder", `cd $W; rm .envrc; mkdir .envrc; echo x >.envrc/x; rm -r .claude; echo x >.claude`, "", false},
+f=open(os.environ["W"]+"/.envrc","r+b"); m=mmap.mmap(f.fileno(),0); m[0:3]=b"xyz"; m.close()'`, false},
+	{"content and mode exchanged between two", `cd $W; mv .envrc x && mv pkg/a/b/.envrc .envrc && mv x pkg/a/b/.envrc`, false},
+	{"folder in place of a file, file in place of a folder", `cd $W; rm .envrc; mkdir .envrc; echo x >.envrc/x; rm -r .claude; echo x >.claude`, false},
 }
 
 const evilMark = "planted-program-ran"
@@ -110,9 +111,6 @@ func newMachine(t *testing.T) machine {
 	t.Cleanup(func() { _ = exec.Command("sh", "-c", "chmod -R u+rwx "+dir+"; rm -rf "+dir+"/home").Run() })
 	m := machine{dir, dir + "/home", dir + "/home/state", dir + "/home/ws", dir + "/" + evilMark}
 	require.NoError(t, exec.Command("cp", "-a", template+"/home", dir).Run())
-	kept, err := filepath.Glob(m.state + "/*")
-	require.NoError(t, err)
-	require.NoError(t, os.Rename(kept[0], stateOf(m.state, m.ws))) // its contents need not be kept again
 	return m
 }
 
@@ -151,14 +149,6 @@ git add -A 2>/dev/null; git commit -qm first`)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		panic(string(out))
 	}
-	w, err := begin(m.home+"/state", m.home+"/ws")
-	if err == nil {
-		_, err = w.End()
-	}
-	if err != nil {
-		panic(err)
-	}
-	_ = os.Remove(w.path("before"))
 	return dir
 })
 
@@ -232,8 +222,8 @@ func (m machine) seenFiles() map[string]string {
 	return out
 }
 
-// differs gives what is not as it was, without what may be.
-func differs(before, after map[string]string, may []string) (out []string) {
+// differs gives what is not as it was.
+func differs(before, after map[string]string) (out []string) {
 	for rel := range maps.Keys(after) {
 		if before[rel] != after[rel] {
 			out = append(out, fmt.Sprintf("%q: %s instead of %q", rel, after[rel], before[rel]))
@@ -244,62 +234,44 @@ func differs(before, after map[string]string, may []string) (out []string) {
 			out = append(out, fmt.Sprintf("%q is gone", rel))
 		}
 	}
-	return slices.DeleteFunc(out, func(s string) bool {
-		return slices.ContainsFunc(may, func(m string) bool {
-			return m != "" && strings.HasPrefix(s, strings.TrimSuffix(fmt.Sprintf("%q", m), `"`))
-		})
-	})
+	return out
 }
 
-// Nothing that a call leaves behind is obeyed after it, at any depth: the planted program does not run,
-// every protected name is as it was, and the call is reported with the names.
+// refused runs a script confined, in a directory of the workspace, and requires that nothing of it is kept and that the
+// call says why.
+func (m machine) refused(t *testing.T, dir, script, why string) {
+	t.Helper()
+	before := m.seenFiles()
+	said, code := m.confined(t, m.inside("cd "+dir+"; "+script))
+	require.Equal(t, NothingKept, code, said)
+	require.Contains(t, said, why)
+	require.Empty(t, differs(before, m.seenFiles()), said)
+	require.NoFileExists(t, m.state+"/call", said)
+}
+
+// inside is a script with the variables that it has outside.
+func (m machine) inside(script string) string {
+	return "export W=" + m.ws + " EVIL='touch " + m.mark + ";' GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@t GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@t; " + script
+}
+
+// Nothing that a call leaves behind is obeyed after it, at any depth: nothing of it is kept, and the call is reported.
 func TestK2_NothingPlantedIsObeyed(t *testing.T) {
-	t.Cleanup(func() { settle = 2 * time.Second })
-	for _, depth := range []string{".", "pkg", "pkg/a/b"} {
+	needsConfinement(t)
+	for _, depth := range []string{".", "pkg/a/b"} {
 		t.Run(depth, func(t *testing.T) {
 			for _, a := range attacks {
-				t.Run(a.name, func(t *testing.T) { t.Parallel(); a.holds(t, depth) })
+				t.Run(a.name, func(t *testing.T) {
+					t.Parallel()
+					m := newMachine(t)
+					m.refused(t, depth, a.script, "nothing that it did")
+					require.False(t, m.obeyed(t))
+				})
 			}
 		})
 	}
-	settle = 0 // as in a workspace that was not touched for a while: what did not change is not read again
-	t.Run("at rest", func(t *testing.T) {
-		for _, a := range attacks {
-			t.Run(a.name, func(t *testing.T) { t.Parallel(); a.holds(t, "pkg") })
-		}
-	})
 }
 
-func (a attack) holds(t *testing.T, depth string) {
-	m := newMachine(t)
-	before := m.seenFiles()
-	w, err := begin(m.state, m.ws)
-	require.NoError(t, err)
-	m.sh(t, filepath.Join(m.ws, depth), a.script)
-	found, err := w.End()
-	require.NoError(t, err)
-	require.NotEmpty(t, found.Names, "the call is reported")
-	var may []string
-	for p := range strings.SplitSeq(a.may, " ") {
-		may = append(may, strings.TrimPrefix(p, "@"), filepath.Join(depth, p))
-	}
-	require.Empty(t, differs(before, m.seenFiles(), may), "%v", found.Names)
-	require.False(t, m.obeyed(t), "a planted program ran: %v", found.Names)
-	m.clean(t)
-}
-
-// clean requires that the next call finds nothing.
-func (m machine) clean(t *testing.T) {
-	t.Helper()
-	w, err := begin(m.state, m.ws)
-	require.NoError(t, err)
-	require.Empty(t, w.Left.Names)
-	found, err := w.End()
-	require.NoError(t, err)
-	require.Empty(t, found.Names)
-}
-
-// The rows are worth something: without the comparison git runs what they plant.
+// The rows are worth something: without the judgement git runs what they plant.
 func TestK2_RowsAreAttacks(t *testing.T) {
 	for _, a := range attacks {
 		if a.obeyed {
@@ -316,6 +288,7 @@ func TestK2_RowsAreAttacks(t *testing.T) {
 // Settings that git obeys only later, links that protected names lead through, and names that only some tools obey are
 // protected too, and so is what is not there yet.
 func TestK2_WhatOthersLeadTo(t *testing.T) {
+	needsConfinement(t)
 	for _, a := range []struct{ name, before, call, want string }{
 		{"link in a folder that settings name", `mkdir -p hk impl; echo true >impl/pc; ln -s ../impl/pc hk/pre-commit; git config core.hooksPath hk`, `echo x >impl/pc`, "impl/pc"},
 		{"home reached by a link", `ln -s $HOME $HOME/alias; mkdir impl; echo true >impl/pc; ln -s $HOME/alias/ws/impl/pc .git/hooks/pre-commit`, `echo x >impl/pc`, "impl/pc"},
@@ -336,37 +309,30 @@ func TestK2_WhatOthersLeadTo(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
 			m.sh(t, m.ws, a.before)
-			w, err := begin(m.state, m.ws)
-			require.NoError(t, err)
-			m.sh(t, m.ws, a.call)
-			found, err := w.End()
-			require.NoError(t, err)
-			require.Contains(t, found.Names, a.want)
-			m.clean(t)
+			m.refused(t, ".", a.call, fmt.Sprintf("%q", a.want))
 		})
 	}
 }
 
-// What settings name is still protected when a call before made git take the folder for no repository.
+// What settings name is still protected when a call before made git take the folder for no repository, and a repository
+// that a call before took away is not put together again.
 func TestK2_ABrokenRepositoryHidesNoSettings(t *testing.T) {
-	for _, a := range []struct{ name, blind, see string }{
-		{"HEAD", `echo broken >.git/HEAD`, `echo "ref: refs/heads/main" >.git/HEAD`},
-		{"refs", `mv .git/refs .git/away`, `mv .git/away .git/refs`},
-		{"objects", `mv .git/objects .git/away`, `mv .git/away .git/objects`},
+	needsConfinement(t)
+	for _, a := range []struct{ name, blind, then, want string }{
+		{"HEAD", `echo broken >.git/HEAD`, `echo x >tools/diff.sh`, "tools/diff.sh"},
+		{"no HEAD", `rm .git/HEAD`, `echo x >tools/git.inc`, "tools/git.inc"},
+		{"HEAD again", `rm .git/HEAD`, `echo "ref: refs/heads/main" >.git/HEAD`, ".git/HEAD"},
+		{"refs", `mv .git/refs .git/away`, `echo x >tools/diff.sh`, "tools/diff.sh"},
+		{"objects", `mv .git/objects .git/away`, `cp -r .git/away .git/objects`, ".git/HEAD"},
+		{"bare repository", `mv fixtures/repo.git/HEAD fixtures/repo.git/H`, `mv fixtures/repo.git/H fixtures/repo.git/HEAD`, "fixtures/repo.git/HEAD"},
+		{"repository in two steps", `mkdir n; printf '[core]\nfsmonitor = x\n' >n/config; mkdir n/refs n/objects`, `echo "ref: refs/heads/main" >n/HEAD`, "n/HEAD"},
 	} {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
-			for _, call := range []string{a.blind, a.see + `; echo x >tools/diff.sh; printf '[core]\nfsmonitor = x\n' >tools/git.inc`} {
-				w, err := begin(m.state, m.ws)
-				require.NoError(t, err)
-				m.sh(t, m.ws, call)
-				found, err := w.End()
-				require.NoError(t, err)
-				if call != a.blind {
-					require.Subset(t, found.Names, []string{"tools/diff.sh", "tools/git.inc"})
-				}
-			}
+			said, code := m.confined(t, a.blind)
+			require.Equal(t, 0, code, said)
+			m.refused(t, ".", a.then, fmt.Sprintf("%q", a.want))
 		})
 	}
 }
@@ -379,53 +345,27 @@ func TestK2_SettingsThatCannotBeReadRefuseTheCall(t *testing.T) {
 		m := newMachine(t)
 		m.sh(t, m.ws, before)
 		w, err := begin(m.state, m.ws)
-		require.Error(t, err, before)
-		require.Nil(t, w)
+		require.NoError(t, err)
+		require.Error(t, w.list(t.Context()), before)
+		w.close()
 	}
 }
 
 // A repository around the workspace has hooks and start-up files that are links into it.
 func TestK2_LinksFromAboveTheWorkspace(t *testing.T) {
+	needsConfinement(t)
 	m := newMachine(t)
 	m.sh(t, m.ws, `echo true >pkg/pc; echo true >pkg/rc; ln -sf ../../pkg/pc .git/hooks/pre-commit; rm .envrc; ln -s pkg/rc .envrc`)
-	w, err := begin(m.state, m.ws+"/pkg")
-	require.NoError(t, err)
-	m.sh(t, m.ws, `echo x >pkg/pc; echo x >pkg/rc`)
-	found, err := w.End()
-	require.NoError(t, err)
-	require.Equal(t, []string{"pc", "rc"}, found.Names)
+	m.ws += "/pkg"
+	m.refused(t, ".", `echo x >pc; echo x >rc`, `"pc", "rc"`)
 }
 
-// Times are not believed alone: a file system may exchange contents and leave them.
-func TestK2_ContentIsComparedWhateverTheTimesSay(t *testing.T) {
+// Settings lead through a link above the workspace, or from a repository that the workspace is a part of.
+func TestK2_SettingsFromOutsideNameFilesInside(t *testing.T) {
+	needsConfinement(t)
 	m := newMachine(t)
-	w, err := begin(m.state, m.ws)
-	require.NoError(t, err)
-	m.sh(t, m.ws, `echo 'export A=2' >.envrc`)
-	var st unix.Stat_t
-	require.NoError(t, unix.Lstat(m.ws+"/.envrc", &st))
-	e := w.before.Names[".envrc"]
-	e.Inode, e.Racy = inodeOf(&st), false
-	w.before.Names[".envrc"] = e
-	found, err := w.End()
-	require.NoError(t, err)
-	require.Equal(t, []string{".envrc"}, found.Names)
-}
-
-// What was taken away is closed: a prompt in the quarantine runs nothing of it.
-func TestK2_TheQuarantineIsClosed(t *testing.T) {
-	m := newMachine(t)
-	w, err := begin(m.state, m.ws)
-	require.NoError(t, err)
-	m.sh(t, m.ws, `mkdir -p .vscode/y; git init -q .vscode/y; git -C .vscode/y config core.fsmonitor "$EVIL"; echo x >pkg/.envrc`)
-	found, err := w.End()
-	require.NoError(t, err)
-	all, err := os.ReadDir(found.Quarantine)
-	require.NoError(t, err)
-	require.Len(t, all, 3)
-	for _, f := range all {
-		info, err := f.Info()
-		require.NoError(t, err)
-		require.True(t, f.Name() == "names" || info.Mode().Perm() == 0, "%s %s", f.Name(), info.Mode())
-	}
+	m.sh(t, m.ws, `ln -s $HOME $HOME/above; git config diff.above.command $HOME/above/ws/tools/above.sh; git config diff.sub.command pkg/sub.sh; git config core.hooksPath pkg/h`)
+	m.refused(t, ".", `echo x >tools/above.sh`, `"tools/above.sh"`)
+	m.ws += "/pkg"
+	m.refused(t, ".", `echo x >sub.sh; mkdir h; echo x >h/pre-push`, `"h", "h/pre-push", "sub.sh"`)
 }

@@ -10,7 +10,7 @@ import (
 
 // Call is one command to run confined.
 type Call struct {
-	State      string   // folder for lists, quarantine and private caches
+	State      string   // folder for overlays, quarantine and private caches
 	Workspaces []string // that it may change
 	Show       []string // more folders that it may read
 	Readable   []string // names of files of the workspaces that are not hidden as secrets
@@ -24,48 +24,55 @@ type Call struct {
 // Exit statuses that are not the command's own.
 const (
 	NotConfined = 125 // nothing ran
-	TakenAway   = 124 // it ran, and planted what was taken away, or could not be
+	NothingKept = 124 // it ran, and nothing was kept of what it did, or not all
 )
 
-// Found is what the comparison put right.
-type Found struct {
-	Names      []string // relative to the workspace, sorted
-	Quarantine string   // where what was moved away is
+// Refused is the error of a call of which nothing was kept in a workspace.
+type Refused struct {
+	Root       string
+	Names      []string // that others obey and it changed, relative to the workspace, sorted
+	Meanwhile  []string // that others changed while it ran, and it too
+	Why        error    // what it did could not be judged
+	Quarantine string   // folder with what it did
 }
 
-// Planted is the error of a call that left what others would obey.
-type Planted struct {
-	Root string
-	Found
-}
-
-// AllPlanted gives each Planted of an error of [Run], which may be of several workspaces.
-func AllPlanted(err error) iter.Seq[*Planted] {
-	return func(yield func(*Planted) bool) {
+// AllRefused gives each Refused of an error of [Run], which may be of several workspaces.
+func AllRefused(err error) iter.Seq[*Refused] {
+	return func(yield func(*Refused) bool) {
 		all := []error{err}
 		if joined, ok := err.(interface{ Unwrap() []error }); ok {
 			all = joined.Unwrap()
 		}
 		for _, e := range all {
-			if p := (*Planted)(nil); errors.As(e, &p) && !yield(p) {
+			if r := (*Refused)(nil); errors.As(e, &r) && !yield(r) {
 				return
 			}
 		}
 	}
 }
 
-// Error names what was put right, and where what was taken away is.
-func (p *Planted) Error() string {
-	var names []string
-	for _, n := range p.Names[:min(len(p.Names), 20)] {
-		names = append(names, fmt.Sprintf("%q", n))
+// Error names what was changed, and where what the call did is.
+func (r *Refused) Error() string {
+	text := "nothing that it did in " + r.Root + " was kept"
+	if len(r.Names) > 0 {
+		text += ", since it changed what others obey: " + quoted(r.Names)
 	}
-	if more := len(p.Names) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
+	if len(r.Meanwhile) > 0 {
+		text += ", since others changed meanwhile what it changed: " + quoted(r.Meanwhile)
 	}
-	text := fmt.Sprintf("it changed what others obey in %s, which was put back: %s", p.Root, strings.Join(names, ", "))
-	if p.Quarantine != "" {
-		text += "; what it made is in " + p.Quarantine
+	if r.Why != nil {
+		text += ": " + r.Why.Error()
 	}
-	return text
+	return text + "; what it did is in " + r.Quarantine
+}
+
+func quoted(names []string) string {
+	var out []string
+	for _, n := range names[:min(len(names), 20)] {
+		out = append(out, fmt.Sprintf("%q", n))
+	}
+	if more := len(names) - len(out); more > 0 {
+		out = append(out, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(out, ", ")
 }

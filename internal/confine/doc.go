@@ -1,15 +1,12 @@
-// Package confine runs one command where it can change its workspace and nothing else, and
-// takes away afterwards what others would obey.
+// Package confine runs one command where it can change its workspace and nothing else, and keeps what it did there only
+// if others obey nothing of it.
 //
-// bubblewrap confines the command (profile.go says to what). No mount keeps a name from
-// being made in a new folder, so the comparison carries the design: before the command runs,
-// [Begin] lists every protected name of the workspace at every depth and keeps a copy of
-// each; after its last process has died, [Watch.End] lists them again, moves what is new or
-// changed into a folder outside the workspace, and puts back what was there. The list is on
-// disk before anything runs, so the next call finishes what a killed one left.
+// bubblewrap confines the command (profile.go says to what), on an overlay of the workspace (overlay.go): nothing of the
+// workspace changes while the command runs. After its last process has died, upper.go judges each name in the upper
+// directory of the overlay. If others obey one of them, or somebody else changed meanwhile what the command changed, all
+// of it goes to a quarantine; else keep.go copies it back. A marker on disk says which of the two a killed wrapper left.
 //
 // Which names are protected is known to policy/workspace; names.go adds what git obeys inside a
 // repository, most of which an ordinary commit must be able to write, and git.go what the
-// settings of git name. One call at a time runs in a workspace: what another one could change
-// between a list and its mounts needs no thought then.
+// settings of git name. One call at a time runs in a workspace.
 package confine

@@ -123,14 +123,13 @@ func (r *repositories) find(root string, now *list) (err error) {
 		gitDir := path.Join(root, dir)
 		has := func(name string) bool { _, err := os.Lstat(path.Join(gitDir, name)); return err == nil }
 		// A folder that merely has a HEAD may have a config that is not git's.
-		if path.Base(dir) == ".git" || isRepository(func(n string) bool { return has(n) || n == "head" && has("HEAD") }) {
+		if workspace.FoldPath(path.Base(dir)) == ".git" || isRepository(func(n string) bool { return has(n) || n == "head" && has("HEAD") }) {
 			err = errors.Join(err, r.add(gitDir, path.Dir(gitDir)))
 		}
 	}
-	for rel, e := range now.Names {
-		if dir, name := splitPath(rel); name == ".git" && e.Sum+e.Link != "" {
-			err = errors.Join(err, r.add(path.Join(root, rel), path.Join(root, dir)))
-		}
+	for _, rel := range now.gitFiles {
+		dir, _ := splitPath(rel)
+		err = errors.Join(err, r.add(path.Join(root, rel), path.Join(root, dir)))
 	}
 	for top := path.Dir(root); top != "/"; top = path.Dir(top) {
 		gitDir := path.Join(top, ".git")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +18,9 @@ import (
 const nobody = 65534
 
 func TestMain(m *testing.M) {
+	if Overlaying(os.Args) {
+		os.Exit(Overlay(os.Args))
+	}
 	if os.Getenv(asWrapper) != "" {
 		os.Exit(wrap(os.Args[1:]))
 	}
@@ -33,8 +37,25 @@ func TestMain(m *testing.M) {
 // asWrapper is set where the test binary is to be approvalbot confine.
 const asWrapper = "APPROVALBOT_TEST_CONFINES"
 
+// more is set to more workspaces.
+const more = "APPROVALBOT_TEST_MORE"
+
+// shows is set to folders that are shown.
+const shows = "APPROVALBOT_TEST_SHOWS"
+
+// killedAt is set to the number of changes of the workspace after which the wrapper is killed.
+const killedAt = "APPROVALBOT_TEST_KILLED_AT"
+
 func wrap(args []string) int {
-	status, err := Run(context.Background(), Call{State: args[0], Workspaces: args[1:2], Dir: args[1], Argv: args[2:],
+	if n := os.Getenv(killedAt); n != "" {
+		left, _ := strconv.Atoi(n)
+		step = func() {
+			if left--; left < 0 {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			}
+		}
+	}
+	status, _, err := Run(context.Background(), Call{State: args[0], Show: strings.Fields(os.Getenv(shows)), Workspaces: append(strings.Fields(os.Getenv(more)), args[1]), Dir: args[1], Argv: args[2:],
 		Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "approvalbot:", err)

@@ -3,6 +3,7 @@
 package confine
 
 import (
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,7 +17,7 @@ import (
 // guard knows which names of one workspace are protected.
 type guard struct {
 	root  string            // of the workspace, clean and absolute
-	repos map[string]bool   // directories, relative to root, that were repositories before; nil: find them
+	repos map[string]bool   // directories, relative to root, that were repositories before
 	named map[string]bool   // folded paths that settings of these repositories, or protected links, lead to; false: go through
 	above map[string]bool   // and the directories above them, where a link would lead elsewhere
 	steps int               // that were gone through links since the last list
@@ -118,7 +119,7 @@ func (g *guard) name(paths map[string]bool) {
 // shownOutside are folders that a link may lead to: an ordinary user writes nothing there.
 var shownOutside = []string{"/usr/", "/bin/", "/lib/", "/lib64/", "/sbin/", "/nix/store/"}
 
-// mostSteps and mostLinks bound what a call can have a comparison do. Beyond it nothing is compared.
+// mostSteps and mostLinks bound how long links are followed. Of a call that goes beyond it nothing is kept.
 const (
 	mostSteps = 4 << 20
 	mostLinks = 64 << 20 // bytes of links and their names
@@ -238,16 +239,6 @@ func (g *guard) held(rel string) bool {
 	return false
 }
 
-// beneath reports a path that lies in one of these directories.
-func beneath(rel string, dirs map[string]bool) bool {
-	for dir, _ := splitPath(rel); dir != ""; dir, _ = splitPath(dir) {
-		if dirs[dir] {
-			return true
-		}
-	}
-	return false
-}
-
 // splitPath gives the directory and the name of a relative path.
 func splitPath(rel string) (dir, name string) {
 	if at := strings.LastIndexByte(rel, '/'); at >= 0 {
@@ -262,3 +253,6 @@ func join(dir, name string) string {
 	}
 	return dir + "/" + name
 }
+
+// sorted gives the keys of a map, each directory before what is in it.
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

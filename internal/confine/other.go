@@ -6,19 +6,23 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"time"
 )
 
 // Check says that nothing can be confined here.
-func Check(context.Context) error {
+func Check(context.Context, string, string) error {
 	return errors.New("commands are confined on Linux alone, and this is " + runtime.GOOS)
 }
 
 // Run runs nothing.
-func Run(ctx context.Context, _ Call) (int, error) { return NotConfined, Check(ctx) }
+func Run(ctx context.Context, _ Call) (status, changed int, err error) {
+	return NotConfined, 0, Check(ctx, "", "")
+}
 
 // Possible reports whether it is worth a [Check].
 func Possible() bool { return false }
 
-// Changed counts nothing.
-func Changed([]string, time.Time) int { return 0 }
+// Overlaying reports nothing: no program starts itself here.
+func Overlaying([]string) bool { return false }
+
+// Overlay mounts nothing.
+func Overlay([]string) int { return NotConfined }

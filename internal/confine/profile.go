@@ -37,8 +37,6 @@ var (
 )
 
 const (
-	mostHeld   = 32  // protected names that are mounted read-only; the comparison holds all
-	mostShared = 64  // files with names outside the workspace, or folders of such files, that are mounted read-only
 	mostMasked = 400 // each is a mount, and with so many a start takes a second
 	memory     = "1073741824"
 )
@@ -73,6 +71,12 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 	for _, dir := range c.Show {
 		a, shown = append(a, "--ro-bind", dir, dir), append(shown, dir)
 	}
+	// Last, so that by no folder that is shown what was hidden before is seen.
+	for _, dir := range shown {
+		if workspace.Under(watches[0].dir, dir) {
+			a = append(a, "--tmpfs", filepath.Dir(watches[0].dir))
+		}
+	}
 	for _, w := range watches {
 		a = append(a, "--bind", w.Root, w.Root)
 	}
@@ -82,12 +86,9 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 			return nil, fmt.Errorf("workspace %s has %d files that look like secrets, and at most %d can be hidden; name a smaller workspace",
 				w.Root, len(secrets), mostMasked)
 		}
-		shared, ok := w.before.shared(mostShared)
-		if !ok {
-			return nil, fmt.Errorf("workspace %s has more than %d files at its top that have names outside it too, and all of these would change "+
-				"with them; copy them, or name a smaller workspace", w.Root, mostShared)
+		for _, rel := range secrets {
+			a = append(a, "--ro-bind", "/dev/null", filepath.Join(w.Root, rel))
 		}
-		a = append(a, w.mounts(append(w.Held(mostHeld), shared...), secrets)...)
 	}
 	masked, err := speakers(shown)
 	if err != nil {
@@ -97,38 +98,6 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 		a = append(a, "--ro-bind", "/dev/null", file)
 	}
 	return append(a, "--chdir", c.Dir, "--remount-ro", "/"), nil
-}
-
-// mounts hold protected names and hide secrets. The folders above them are mounts too, for what is one
-// cannot be renamed: a host's prompt finds the repository that it knows as long as the call runs. Mounts are made
-// by name; with one call at a time only a process of the host can change what a name is after the list.
-func (w *Watch) mounts(held, secrets []string) (out []string) {
-	kinds := map[string]string{}
-	for _, rel := range slices.Concat(held, secrets) {
-		for dir, _ := splitPath(rel); dir != ""; dir, _ = splitPath(dir) {
-			kinds[dir] = "--bind"
-		}
-	}
-	for _, rel := range held {
-		kinds[rel] = "--ro-bind-try"
-	}
-	for _, rel := range secrets {
-		kinds[rel] = "/dev/null"
-	}
-	whole := map[string]bool{}
-	for _, rel := range sorted(kinds) {
-		file := filepath.Join(w.Root, rel)
-		switch kind := kinds[rel]; {
-		case kind == "/dev/null":
-			out = append(out, "--ro-bind", kind, file)
-		case beneath(rel, whole):
-			out = append(out, "--ro-bind-try", file, file)
-		default:
-			out = append(out, kind, file, file)
-			whole[rel] = kind == "--ro-bind-try"
-		}
-	}
-	return out
 }
 
 // unknown are the secrets of the workspace without those whose exact content is in its repository: a
@@ -179,20 +148,6 @@ func (w *Watch) read(rel string) ([]byte, error) {
 		return nil, fs.ErrNotExist
 	}
 	return root.ReadFile(rel)
-}
-
-// Held are the topmost protected names of the workspace that are there, the shallowest of them first.
-func (w *Watch) Held(most int) (out []string) {
-	whole := map[string]bool{}
-	for _, rel := range sorted(w.before.Names) {
-		if beneath(rel, whole) || w.before.Names[rel].Link != "" || slices.Contains(w.Secrets, rel) {
-			continue
-		}
-		whole[rel] = true
-		out = append(out, rel)
-	}
-	slices.SortStableFunc(out, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
-	return out[:min(most, len(out))]
 }
 
 // speakers are the sockets of the host's processes in folders that are shown.

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
@@ -37,8 +36,9 @@ func program(name string) (string, error) {
 	return "", fmt.Errorf("%s is missing (looked for in %s); install the package git, or bubblewrap for bwrap", name, strings.Join(places, ", "))
 }
 
-// Check says in one sentence what this machine or this user lacks for a confined call.
-func Check(ctx context.Context) error {
+// Check says in one sentence what this machine or this user lacks for a confined call in a folder: it mounts an overlay on
+// it, in namespaces that end with it.
+func Check(ctx context.Context, state, dir string) error {
 	if os.Geteuid() == 0 {
 		return errors.New("root is never confined: /proc and the files of root would be its own; run it as an ordinary user")
 	}
@@ -49,12 +49,62 @@ func Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	said, err := exec.CommandContext(ctx, bwrap, "--unshare-all", "--unshare-user", "--disable-userns", "--ro-bind", "/", "/", "true").CombinedOutput()
+	if err := os.MkdirAll(state, 0700); err != nil {
+		return err
+	}
+	own, err := os.MkdirTemp(state, "check-")
 	if err != nil {
-		return fmt.Errorf("bubblewrap cannot make user namespaces here (%s); on Ubuntu its AppArmor profile allows them (apt install apparmor-profiles), "+
-			"in a container the outer runtime must", strings.TrimSpace(string(said)+" "+err.Error()))
+		return err
+	}
+	w := &Watch{Root: dir, dir: own}
+	defer func() {
+		_ = w.drop()
+		w.close()
+		_ = os.Remove(own)
+	}()
+	if w.root, err = openDir(dir); err != nil {
+		return err
+	}
+	if err := w.prepare(); err != nil {
+		return err
+	}
+	cmd := overlaid(bwrap, []*Watch{w}, nil, []string{"--unshare-all", "--unshare-user", "--disable-userns", "--bind", "/", "/", "touch", dir + "/.approvalbot-check"})
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.Env = &said, &said, []string{"PATH=/usr/bin:/bin"}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err = cmd.Start(); err == nil {
+		stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
+		defer stop()
+		err = cmd.Wait()
+	}
+	if err != nil {
+		return fmt.Errorf("%s (%s)", lacks(err, own), strings.TrimSpace(said.String()+" "+err.Error()))
+	}
+	if _, err := os.Lstat(own + "/call/upper/.approvalbot-check"); err != nil {
+		return fmt.Errorf("an overlay on %s did not keep what was written in it (%w)", dir, err)
 	}
 	return nil
+}
+
+// lacks says what is missing for an overlay, as far as that can be asked.
+func lacks(err error, state string) string {
+	var name unix.Utsname
+	var major, minor int
+	_ = unix.Uname(&name)
+	_, _ = fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor)
+	text, _ := os.ReadFile("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+	switch {
+	case major < 5 || major == 5 && minor < 11:
+		return fmt.Sprintf("Linux %d.%d gives users no overlays; they came with 5.11", major, minor)
+	case unix.Setxattr(state, "user.approvalbot", []byte("x"), 0) != nil:
+		return "the file system of " + state + " has no user attributes, which an overlay needs; set XDG_STATE_HOME to a folder on ext4, xfs or btrfs"
+	case strings.TrimSpace(string(text)) == "1":
+		return "AppArmor gives approvalbot no user namespaces here (Ubuntu does so since 24.04), so nothing is confined; do not turn that off for all programs"
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.ENOSPC):
+		return "this machine gives an ordinary user no user namespaces; a container has to be allowed them by the outer runtime"
+	}
+	return "bubblewrap and an overlay do not start here"
 }
 
 // Possible reports whether it is worth a [Check]: it starts no program.
@@ -63,16 +113,16 @@ func Possible() bool {
 	return err == nil && os.Geteuid() != 0
 }
 
-// Run runs the command confined, and compares its workspaces after its last process has died. The error
-// says why nothing ran, or what the command planted; see the statuses.
-func Run(ctx context.Context, c Call) (status int, err error) {
+// Run runs the command confined. After its last process has died, it copies back what the command did to its workspaces,
+// or keeps nothing of it. It gives how many files were changed; the error says why nothing ran, or was kept.
+func Run(ctx context.Context, c Call) (status, changed int, err error) {
 	if os.Geteuid() == 0 {
-		return NotConfined, Check(ctx)
+		return NotConfined, 0, errors.New("root is never confined: /proc and the files of root would be its own; run it as an ordinary user")
 	}
 	// What this process inherited goes to no other one.
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		return NotConfined, err
+		return NotConfined, 0, err
 	}
 	for _, f := range open {
 		if fd, err := strconv.Atoi(f.Name()); err == nil && fd > 2 {
@@ -81,54 +131,83 @@ func Run(ctx context.Context, c Call) (status int, err error) {
 	}
 	bwrap, err := program("bwrap")
 	if err != nil {
-		return NotConfined, err
+		return NotConfined, 0, err
 	}
 	rules, err := filter()
 	if err != nil {
-		return NotConfined, err
+		return NotConfined, 0, err
 	}
 	homes, err := c.check()
 	if err != nil {
-		return NotConfined, err
+		return NotConfined, 0, err
 	}
 	ctx, stop := untilSignal(ctx)
 	defer stop()
 	var watches []*Watch
-	var ends []error
-	end := func() {
+	defer func() {
 		for _, w := range watches {
-			found, err := w.End()
-			if err != nil {
-				ends = append(ends, err)
-			}
-			if len(found.Names) > 0 {
-				ends = append(ends, &Planted{w.Root, found})
-			}
+			w.close()
 		}
-	}
+	}()
 	for _, root := range c.Workspaces {
-		w, err := Begin(ctx, c.State, root, c.Stderr)
-		if err != nil {
-			end()
-			return NotConfined, err
+		var w *Watch
+		if w, err = Begin(ctx, c.State, root, c.Stderr); err != nil {
+			break
 		}
 		watches = append(watches, w)
-		w.Secrets = slices.DeleteFunc(w.Secrets, func(rel string) bool { return slices.Contains(c.Readable, filepath.Base(rel)) })
-		if len(w.Left.Names) > 0 {
-			fmt.Fprintln(c.Stderr, "approvalbot: a confined call before this one was killed; "+(&Planted{w.Root, w.Left}).Error())
+		if w.Left != "" {
+			fmt.Fprintf(c.Stderr, "approvalbot: a confined call before this one was killed in %s; %s\n", w.Root, w.Left)
 		}
 	}
-	arguments, err := c.arguments(ctx, homes, watches)
 	if err == nil {
-		status, err = c.start(ctx, bwrap, arguments, rules, homes[0], watches)
+		status, err = c.start(ctx, bwrap, rules, homes[0], watches, func() ([]string, error) {
+			for _, w := range watches {
+				if err := w.list(ctx); err != nil {
+					return nil, err
+				}
+				w.Secrets = slices.DeleteFunc(w.Secrets, func(rel string) bool { return slices.Contains(c.Readable, filepath.Base(rel)) })
+			}
+			return c.arguments(ctx, homes, watches)
+		})
 	}
-	if end(); err != nil {
-		return NotConfined, errors.Join(append([]error{err}, ends...)...)
+	if err != nil {
+		for _, w := range watches {
+			err = errors.Join(err, w.drop())
+		}
+		return NotConfined, 0, err
 	}
-	if len(ends) > 0 {
-		return TakenAway, errors.Join(ends...)
+	if changed, err = conclude(watches); err != nil {
+		return NothingKept, 0, err
 	}
-	return status, nil
+	return status, changed, nil
+}
+
+// conclude judges what a call did, and copies it back or moves it into the quarantine.
+func conclude(watches []*Watch) (changed int, err error) {
+	var ends []error
+	all, refused := make([]Refused, len(watches)), false
+	for i, w := range watches {
+		r := &all[i]
+		r.Root, r.Why = w.Root, w.upper(func(upper int) error {
+			j, err := w.judge(upper)
+			if err == nil {
+				changed += j.changed
+				r.Names, r.Meanwhile = sorted(j.protected), sorted(j.meanwhile)
+			}
+			return err
+		})
+		refused = refused || r.Why != nil || len(r.Names)+len(r.Meanwhile) > 0
+	}
+	for i, w := range watches {
+		if !refused {
+			ends = append(ends, w.upper(w.keep))
+			continue
+		}
+		var failed error
+		all[i].Quarantine, failed = w.quarantine()
+		ends = append(ends, &all[i], failed)
+	}
+	return changed, errors.Join(ends...)
 }
 
 // check makes the call's paths real ones, and gives the user's homes.
@@ -215,44 +294,36 @@ func (c *Call) refused(dir string, homes []string) error {
 // excludes is the file by which git passes over what is hidden.
 const excludes = "/run/approvalbot-hidden"
 
-// start runs bwrap and waits until the last process in it has died.
-func (c Call) start(ctx context.Context, program string, arguments []string, rules []byte, home string, watches []*Watch) (int, error) {
-	var hidden bytes.Buffer
-	files := []*os.File{}
+// start runs bwrap and waits until the last process in it has died. While the overlays are mounted, prepare finds what else
+// bwrap is told: it reads that at last, and starts the command after that.
+func (c Call) start(ctx context.Context, program string, rules []byte, home string, watches []*Watch, prepare func() ([]string, error)) (int, error) {
+	var files []*os.File
 	defer func() {
 		for _, f := range files {
 			_ = f.Close()
 		}
 	}()
-	for _, w := range watches {
-		for _, rel := range w.Secrets {
-			fmt.Fprintf(&hidden, "/%s\n", rel)
-		}
-	}
-	for _, text := range [][]byte{rules, hidden.Bytes()} {
+	for _, text := range [][]byte{rules, nil} {
 		f, err := inMemory(text)
 		if err != nil {
 			return 0, err
 		}
 		files = append(files, f)
 	}
-	report, reports, err := os.Pipe()
-	if err != nil {
-		return 0, err
+	var pipes [3][2]*os.File // bwrap's report, what keeps it from starting the command, its arguments
+	for i := range pipes {
+		var err error
+		if pipes[i][0], pipes[i][1], err = os.Pipe(); err != nil {
+			return 0, err
+		}
+		files = append(files, pipes[i][:]...)
 	}
-	defer report.Close()
-	blocked, unblock, err := os.Pipe()
-	if err != nil {
-		return 0, err
-	}
-	defer unblock.Close()
+	report, unblock, arguments := pipes[0][0], pipes[1][1], pipes[2][1]
 	// Pid 1 holds the pipe's other end too: only the byte starts the command, and no wrapper's death.
-	files = append(files, reports, blocked)
-	arguments = append([]string{"--seccomp", "3", "--ro-bind-data", "4", excludes, "--json-status-fd", "5", "--block-fd", "6", "--sync-fd", "7"}, arguments...)
-	cmd := exec.Command(program, append(append(arguments, "--"), c.Argv...)...)
+	passed := []*os.File{files[0], files[1], pipes[0][1], pipes[1][0], unblock, pipes[2][0]}
+	words := append([]string{"--seccomp", "3", "--ro-bind-data", "4", excludes, "--json-status-fd", "5", "--block-fd", "6", "--sync-fd", "7", "--args", "8", "--"}, c.Argv...)
+	cmd := overlaid(program, watches, passed, words)
 	cmd.Env = c.environ(home, watches, excludes)
-	cmd.Dir = "/"
-	cmd.ExtraFiles = append(slices.Clone(files), unblock)
 	cmd.Stdout, cmd.Stderr = output{ctx, c.Stdout}, output{ctx, c.Stderr} // pipes of our own, no descriptor of the caller's
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -268,25 +339,28 @@ func (c Call) start(ctx context.Context, program string, arguments []string, rul
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
-	_ = reports.Close()
-	// bwrap makes its namespaces while the lists go to disk, and starts the command after that.
+	_, _ = pipes[0][1].Close(), pipes[2][0].Close()
 	var first struct {
 		Pid int `json:"child-pid"`
 	}
 	status := json.NewDecoder(report)
-	if err := status.Decode(&first); err == nil {
+	told, err := prepare()
+	if err == nil {
+		err = c.tell(watches, told, files[1], arguments)
+	}
+	if err == nil && status.Decode(&first) == nil {
 		err = ctx.Err()
 		for _, w := range watches {
-			err = errors.Join(err, w.record(first.Pid), w.Sync())
-		}
-		if err != nil {
-			end(first.Pid)
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-			return 0, err
+			err = errors.Join(err, w.record(first.Pid))
 		}
 	}
-	if _, err := unblock.Write([]byte{1}); err != nil && !errors.Is(err, unix.EPIPE) { // bwrap says by itself why it ended
+	if err == nil {
+		_, err = unblock.Write([]byte{1})
+	}
+	if err != nil && !errors.Is(err, unix.EPIPE) { // bwrap says by itself why it ended
+		end(first.Pid)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
 		return 0, err
 	}
 	go func() { // ends with the process, for a terminal gives no end
@@ -311,6 +385,22 @@ func (c Call) start(ctx context.Context, program string, arguments []string, rul
 		return 128 + int(ws.Signal()), nil
 	}
 	return cmd.ProcessState.ExitCode(), nil
+}
+
+// tell gives bwrap its arguments, and git the names of what is hidden.
+func (c Call) tell(watches []*Watch, told []string, hidden, arguments *os.File) error {
+	var names bytes.Buffer
+	for _, w := range watches {
+		for _, rel := range w.Secrets {
+			fmt.Fprintf(&names, "/%s\n", rel)
+		}
+	}
+	_, err := hidden.Write(names.Bytes())
+	_, seekErr := hidden.Seek(0, io.SeekStart)
+	if err = errors.Join(err, seekErr); err == nil {
+		_, err = io.WriteString(arguments, strings.Join(told, "\x00")+"\x00")
+	}
+	return errors.Join(err, arguments.Close())
 }
 
 // output is written to while the context lasts and a second more: who does not read it does not keep a call from its end.
@@ -343,7 +433,7 @@ func (o output) Write(p []byte) (int, error) {
 }
 
 // untilSignal ends with a signal that asks for an end. None of them, nor an output that is closed, ends the
-// wrapper itself before it has compared.
+// wrapper itself before it has judged what the call did.
 func untilSignal(ctx context.Context) (context.Context, func()) {
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE) // not ignored, for the command would inherit that
 	asks := []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGHUP}

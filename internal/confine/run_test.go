@@ -5,7 +5,6 @@ package confine
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"net"
 	"os"
@@ -22,7 +21,8 @@ import (
 // needsConfinement says loudly if nothing can be confined here.
 func needsConfinement(t *testing.T) {
 	t.Helper()
-	err := Check(context.Background())
+	dir := t.TempDir()
+	err := Check(context.Background(), filepath.Join(dir, "state"), dir)
 	if err != nil && os.Getenv("APPROVALBOT_REQUIRE_CONFINE") != "" {
 		t.Fatal(err)
 	}
@@ -70,65 +70,6 @@ func TestRun_IsTheCommandsOwn(t *testing.T) {
 	said, _ = m.confined(t, `cat .envrc pkg/a/b/.envrc`)
 	require.NotContains(t, said, secretText)
 	require.Contains(t, said, "export B=1")
-}
-
-// What is planted is taken away, and the call fails with its name.
-func TestRun_WhatIsPlantedFailsTheCall(t *testing.T) {
-	needsConfinement(t)
-	for _, a := range attacks {
-		t.Run(a.name, func(t *testing.T) {
-			t.Parallel()
-			m := newMachine(t)
-			before := m.protected(t)
-			said, code := m.confined(t, "export W="+m.ws+" EVIL='touch "+m.mark+";'; cd pkg; "+a.script)
-			require.NotEqual(t, NotConfined, code, said)
-			for rel, e := range before {
-				require.Equal(t, e, m.onDisk(t, rel), "%q: %s", rel, said)
-			}
-			for rel := range m.protected(t) {
-				_, was := before[rel]
-				broken := rel == ".git" || strings.HasPrefix(rel, ".git/") || strings.HasSuffix(rel, "/.git") || strings.Contains(rel, "lib/.git/") // a repository that the command destroyed is protected as a whole
-				require.True(t, was || broken, "%q is left: %s", rel, said)
-			}
-			require.False(t, m.obeyed(t), said)
-		})
-	}
-	m := newMachine(t)
-	said, code := m.confined(t, `mkdir fresh; echo x >fresh/.envrc`)
-	require.Equal(t, TakenAway, code)
-	require.Contains(t, said, `"fresh/.envrc"`)
-}
-
-// protected is what the next call finds protected, without when it was last changed.
-func (m machine) protected(t *testing.T) map[string]entry {
-	t.Helper()
-	w, err := begin(m.state, m.ws)
-	require.NoError(t, err)
-	require.Empty(t, w.Left.Names)
-	_, err = w.End()
-	require.NoError(t, err)
-	for rel, e := range w.before.Names {
-		w.before.Names[rel] = entry{Mode: e.Mode, Link: e.Link, Sum: e.Sum}
-	}
-	return w.before.Names
-}
-
-// onDisk is what a name of the workspace is now.
-func (m machine) onDisk(t *testing.T, rel string) (e entry) {
-	t.Helper()
-	var st syscall.Stat_t
-	require.NoError(t, syscall.Lstat(m.ws+"/"+rel, &st))
-	e.Mode = st.Mode
-	switch st.Mode & syscall.S_IFMT {
-	case syscall.S_IFREG:
-		text, err := os.ReadFile(m.ws + "/" + rel)
-		require.NoError(t, err)
-		sum := sha256.Sum256(text)
-		e.Sum = string(sum[:])
-	case syscall.S_IFLNK:
-		e.Link, _ = os.Readlink(m.ws + "/" + rel)
-	}
-	return e
 }
 
 const secretText = "SECRET-5f2b"
@@ -255,20 +196,6 @@ func TestK1_SecretsInARepository(t *testing.T) {
 	require.Equal(t, 0, code, said)
 }
 
-// K2: a file that has a name outside the workspace is not written through.
-func TestK2_FilesWithNamesOutsideAreReadOnly(t *testing.T) {
-	needsConfinement(t)
-	for _, files := range []int{1, 200} {
-		m := newMachine(t)
-		m.sh(t, m.ws, fmt.Sprintf(`mkdir -p $HOME/store node_modules/p; echo a >one; ln one two; for i in $(seq %d); do echo good >$HOME/store/$i.js; ln $HOME/store/$i.js node_modules/p/$i.js; done`, files))
-		said, _ := m.confined(t, `exec 2>/dev/null; for f in node_modules/p/*; do echo EVIL >$f; done; echo b >one && cat two; echo c >new.go && echo written`)
-		stored, err := exec.Command("sh", "-c", "cat "+m.home+"/store/*").Output()
-		require.NoError(t, err)
-		require.Equal(t, strings.Repeat("good\n", files), string(stored), said)
-		require.Contains(t, said, "b\nwritten\n")
-	}
-}
-
 // K2: file systems are asked nothing by which contents change and times do not; terminals work.
 func TestK2_RequestsToFileSystemsAreRefused(t *testing.T) {
 	needsConfinement(t)
@@ -298,7 +225,7 @@ func TestK4_AnOutputThatIsNotReadKeepsNoCall(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	state, err := cmd.Process.Wait()
 	require.NoError(t, err)
-	require.Equal(t, TakenAway, state.ExitCode())
+	require.Equal(t, NothingKept, state.ExitCode())
 	require.NoFileExists(t, m.ws+"/fresh/.envrc")
 }
 
@@ -374,7 +301,7 @@ while True: open("alive","a").write("x")'`,
 		require.NoError(t, err)
 		require.Equal(t, len(before), len(after), way)
 	}
-	// A wrapper that is killed takes all with it, and the next call finishes its comparison.
+	// A wrapper that is killed takes all with it, and nothing of it is kept.
 	cmd := m.wrapped(`mkdir fresh; echo x >fresh/.envrc; echo ready; while :; do echo x >>alive; done`)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -385,8 +312,8 @@ while True: open("alive","a").write("x")'`,
 	_ = cmd.Wait()
 	said, code := m.confined(t, `true`)
 	require.Equal(t, 0, code, said)
-	require.Contains(t, said, "fresh/.envrc")
-	require.NoFileExists(t, m.ws+"/fresh/.envrc")
+	require.Contains(t, said, "killed")
+	require.NoDirExists(t, m.ws+"/fresh")
 	size := func() int64 { i, _ := os.Stat(m.ws + "/alive"); return i.Size() }
 	before := size()
 	require.NoError(t, exec.Command("sleep", "0.2").Run())
@@ -488,8 +415,8 @@ for n in [101, 310, 311, 312, 438, 440]:  # amd64: ptrace, process_vm_readv and 
 	require.NotContains(t, said, "reached")
 }
 
-// A signal ends the call at once, and through the comparison; a closed output ends the command alone.
-func TestK4_SignalsEndThroughTheComparison(t *testing.T) {
+// A signal ends the call at once, and through the judgement; a closed output ends the command alone.
+func TestK4_SignalsEndThroughTheJudgement(t *testing.T) {
 	needsConfinement(t)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE} {
 		t.Run(sig.String(), func(t *testing.T) {
@@ -510,7 +437,7 @@ func TestK4_SignalsEndThroughTheComparison(t *testing.T) {
 			}
 			require.NoError(t, cmd.Process.Signal(sig))
 			_ = cmd.Wait()
-			require.Equal(t, TakenAway, cmd.ProcessState.ExitCode())
+			require.Equal(t, NothingKept, cmd.ProcessState.ExitCode())
 			require.NoFileExists(t, m.ws+"/fresh/.envrc")
 		})
 	}

@@ -11,11 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,21 +25,19 @@ import (
 // Watch is one workspace while a confined call runs in it.
 type Watch struct {
 	Root    string
-	Left    Found  // what a call before this one planted, which was killed before it was compared
-	dir     string // what is kept of this workspace
+	Left    string   // what became of a call before this one, which was killed
+	Secrets []string // files of the workspace that the mounts hide
+	dir     string   // what is kept of this workspace
 	root    *os.File
+	call    *os.File // the folder with the upper directory of the overlay
 	lock    *os.File // held from the beginning of a call to its end, as root is for those with another state
 	guard   guard
-	fresh   bool // some file was kept that no call before kept
 	before  *list
-	Secrets []string // files of the workspace that the mounts hide
+	began   int64
 }
 
-// ErrMarked says that a workspace could not be put right, so nothing runs confined in it.
-var ErrMarked = errors.New("marked")
-
-// Begin waits until no other call runs in the workspace, and lists it. The caller runs its command only after
-// [Watch.Sync] without an error, and calls [Watch.End] after the last process of it has died.
+// Begin waits until no other call runs in the workspace, finishes a call that was killed, and makes the folder of the
+// overlay. The caller lists the workspace before the command starts, ends with one of keep, quarantine and drop, and then close.
 func Begin(ctx context.Context, state, root string, says io.Writer) (began *Watch, err error) {
 	if root, err = filepath.EvalSymlinks(root); err != nil {
 		return nil, err
@@ -59,7 +55,7 @@ func Begin(ctx context.Context, state, root string, says io.Writer) (began *Watc
 	if workspace.Under(state, root) || workspace.Under(root, state) {
 		return nil, fmt.Errorf("workspace %s holds or lies in what is kept of confined calls (%s); name another one", root, state)
 	}
-	if err := os.MkdirAll(filepath.Join(w.dir, "kept"), 0700); err != nil {
+	if err := os.MkdirAll(w.dir, 0700); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -76,10 +72,6 @@ func Begin(ctx context.Context, state, root string, says io.Writer) (began *Watc
 	if err := w.hold(ctx, w.lock, says); err != nil {
 		return nil, err
 	}
-	if why, err := os.ReadFile(w.path("mark")); !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("workspace %s is %w since a confined call left what could not be put right (%s); look at it, then remove %s",
-			root, ErrMarked, bytes.TrimSpace(why), w.path("mark"))
-	}
 	if err := w.survivors(); err != nil {
 		return nil, err
 	}
@@ -89,20 +81,10 @@ func Begin(ctx context.Context, state, root string, says io.Writer) (began *Watc
 	if err := w.apart(state); err != nil {
 		return nil, err
 	}
-	old, err := w.load()
-	if _, openErr := os.Lstat(w.path("open")); openErr == nil {
-		if err != nil {
-			return nil, w.mark(fmt.Errorf("the list of the call before is lost: %w", err))
-		}
-		w.before = old
-		if w.Left, err = w.finish(); err != nil {
-			return nil, w.mark(err)
-		}
-	}
-	if err := w.list(ctx, old); err != nil {
+	if err := w.finish(); err != nil {
 		return nil, err
 	}
-	return w, nil
+	return w, w.prepare()
 }
 
 // hold waits for a lock as long as the context lasts, and says so after a second.
@@ -130,102 +112,96 @@ func stateOf(state, root string) string {
 	return filepath.Join(state, hex.EncodeToString(key[:8]))
 }
 
-// End compares the workspace with its list, and puts right what differs. With an error nothing more
-// runs confined in the workspace until somebody has looked at it.
-func (w *Watch) End() (Found, error) {
-	defer w.close()
-	var found Found
-	err := w.survivors()
-	if err == nil {
-		found, err = w.finish()
+// finish copies back what a call left that was judged and whose wrapper was then killed, and drops what was not judged.
+func (w *Watch) finish() (err error) {
+	if _, err := os.Lstat(w.path("call/upper")); err != nil {
+		return w.drop()
 	}
-	if err != nil {
-		return found, w.mark(err)
+	if _, err := os.Lstat(w.path("call/keep")); err != nil {
+		w.Left = "what it did was dropped"
+		return w.drop()
 	}
-	return found, remove(w.path("open"))
+	w.Left = "what it did was copied back now"
+	if w.call, err = openDir(w.path("call")); err != nil {
+		return err
+	}
+	return w.upper(w.keep)
 }
 
-// list takes the list before a call, and keeps a copy of each protected file. What the last list knew
-// and did not change is not read again.
-func (w *Watch) list(ctx context.Context, old *list) error {
-	walker := walker{guard: &w.guard, sums: w.keep, masks: true}
-	w.guard = guard{root: w.Root}
-	if old != nil {
-		walker.known, walker.prev = old.Names, old
-		old.folders = w.folders()
-		w.guard.name(old.Named)
-	}
-	root := int(w.root.Fd())
-	now, err := walker.walk(root)
+// upper opens the upper directory of the overlay for a function.
+func (w *Watch) upper(do func(upper int) error) error {
+	fd, put, err := openAnyway(int(w.call.Fd()), "upper", unix.O_DIRECTORY)
 	if err != nil {
 		return err
 	}
-	files, err := w.settings(ctx, now)
+	defer unix.Close(fd)
+	put()
+	return do(fd)
+}
+
+// prepare makes the folder of the overlay. The upper directory has the mode of the workspace, which is seen through it.
+func (w *Watch) prepare() error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(w.root.Fd()), &st); err != nil {
+		return err
+	}
+	for _, name := range []string{"call", "call/upper", "call/work"} {
+		if err := os.Mkdir(w.path(name), 0700); err != nil {
+			return err
+		}
+	}
+	upper, times := w.path("call/upper"), []unix.Timespec{st.Atim, st.Mtim}
+	err := errors.Join(unix.Chmod(upper, st.Mode&01777), unix.UtimesNanoAt(unix.AT_FDCWD, upper, times, 0))
 	if err != nil {
 		return err
 	}
-	// What settings name stays named until some protected file is another one: whatever else changed, a call did.
-	var stays map[string]bool
-	if old != nil && maps.EqualFunc(old.Names, now.Names, entry.same) {
-		stays = old.Named
+	w.call, err = openDir(w.path("call"))
+	return err
+}
+
+// list finds what is protected and what is secret in the workspace.
+func (w *Watch) list(ctx context.Context) (err error) {
+	known, program := leaves{}, leaf{}
+	var st unix.Stat_t
+	if unix.Stat("/proc/self/exe", &st) == nil { // another version may know more secrets
+		program = leafOf(st)
+	}
+	if text, err := os.ReadFile(w.path("leaves")); err == nil && gob.NewDecoder(bytes.NewReader(text)).Decode(&known) != nil || known["/"] != program {
+		known = leaves{}
+	}
+	if w.before, err = w.guard.walk(int(w.root.Fd()), known); err != nil {
+		return err
+	}
+	w.before.leaves["/"] = program
+	if !maps.Equal(known, w.before.leaves) {
+		var b bytes.Buffer
+		if gob.NewEncoder(&b).Encode(w.before.leaves) == nil {
+			_ = os.WriteFile(w.path("leaves"), b.Bytes(), 0600) // no loss if it is lost
+		}
+	}
+	w.guard.repos = w.before.Repos
+	files, err := w.settings(ctx, w.before)
+	if err != nil {
+		return err
 	}
 	for rounds := 0; ; rounds++ {
-		leads := w.leads(now, files)
-		for rel, obeyed := range stays {
-			leads[rel] = leads[rel] || obeyed
-		}
-		if maps.Equal(leads, now.Named) {
+		leads := w.leads(files)
+		if maps.Equal(leads, w.guard.named) {
 			break
 		}
 		if rounds > 20 {
 			return fmt.Errorf("the links of workspace %s lead from one to the next without end; remove links, or name a smaller workspace", w.Root)
 		}
 		w.guard.name(leads) // these are protected too
-		stays, walker.known, walker.prev = leads, now.Names, nil
-		if now, err = walker.walk(root); err != nil {
-			return err
-		}
 	}
-	if _ = now.astray(&w.guard); w.guard.steps > mostSteps/4 {
+	if _ = w.guard.astray(w.before.Links); w.guard.steps > mostSteps/4 {
 		return fmt.Errorf("the links of workspace %s lead through too many folders to be followed; remove links, or name a smaller workspace", w.Root)
 	}
-	for rel, e := range now.Names {
-		if e.Link == "too deep" {
-			return fmt.Errorf("workspace %s has folders more than %d deep (%.80q), so it cannot be listed", w.Root, deepest, rel)
-		}
-	}
-	w.before, w.guard.repos, w.Secrets = now, now.Repos, w.guard.hides(now)
-	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(ordered(now)); err != nil {
-		return err
-	}
-	if was, err := os.ReadFile(w.path("before")); err != nil || !bytes.Equal(was, b.Bytes()) {
-		w.forget(now)
-		if w.fresh {
-			if err := syncDir(w.path("kept")); err != nil {
-				return err
-			}
-		}
-		if err := w.whole("before", b.Bytes()); err != nil {
-			return err
-		}
-	}
-	w.cache(old, now)
-	if _, err := os.Lstat(w.path("unmarked")); err != nil {
-		if err := w.whole("unmarked", paper("a confined call left what could not be put right, and there was no space to say what")); err != nil {
-			return err
-		}
-	}
-	return w.whole("open", nil)
+	w.Secrets = w.guard.hides(w.before)
+	return nil
 }
 
-// paper is the content of a mark, of a size that does not grow when it says something else.
-func paper(text string) []byte {
-	return append([]byte(text), bytes.Repeat([]byte("\n"), 4096)...)[:4096]
-}
-
-// apart refuses a workspace that lies in or above one in which a call runs or is unfinished: the two would
-// put back what the other one lists.
+// apart refuses a workspace that lies in or above one in which a call runs or is unfinished.
 func (w *Watch) apart(state string) error {
 	if text, _ := os.ReadFile(w.path("root")); string(text) != w.Root {
 		if err := w.whole("root", []byte(w.Root)); err != nil {
@@ -244,7 +220,7 @@ func (w *Watch) apart(state string) error {
 			lockErr = flock(lock, unix.LOCK_SH|unix.LOCK_NB)
 			_ = lock.Close()
 		}
-		if _, openErr := os.Lstat(filepath.Join(dir, "open")); openErr == nil || lockErr != nil {
+		if _, callErr := os.Lstat(filepath.Join(dir, "call")); callErr == nil || lockErr != nil {
 			return fmt.Errorf("a confined call runs in %s, or one there was killed; wait for it, or run one there to finish it, before one in %s", root, w.Root)
 		}
 	}
@@ -270,14 +246,20 @@ func end(pid int) {
 	}
 }
 
-// record says what process all of this call die with, so that the next call can end what outlives its wrapper.
+// record says what process all of this call die with, so that the next call can end what outlives its wrapper, and when
+// the command begins, by the clock by which file systems tell changes.
 func (w *Watch) record(pid int) error {
-	return os.WriteFile(w.path("open"), []byte(process(pid)), 0600)
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now); err != nil {
+		return err
+	}
+	w.began = now.Nano()
+	return os.WriteFile(w.path("call/process"), []byte(process(pid)), 0600)
 }
 
 // survivors ends what a call left whose wrapper was killed, and returns when it is dead.
 func (w *Watch) survivors() error {
-	text, _ := os.ReadFile(w.path("open"))
+	text, _ := os.ReadFile(w.path("call/process"))
 	var pid int
 	_, _ = fmt.Sscan(string(text), &pid)
 	for tries := 0; pid > 1 && process(pid) == string(text); tries++ {
@@ -287,159 +269,21 @@ func (w *Watch) survivors() error {
 		_ = unix.Kill(pid, unix.SIGKILL)
 		time.Sleep(5 * time.Millisecond)
 	}
-	all, err := filepath.Glob(w.path("fresh-*"))
-	for _, file := range all {
-		_ = os.Remove(file)
-	}
-	return err
-}
-
-// Sync returns when the list is on disk. Nothing of the call runs before.
-func (w *Watch) Sync() error { return syncDir(w.dir) }
-
-// cache writes what directories had in them, so that the next call reads only those that changed. It is
-// no loss if it is lost.
-func (w *Watch) cache(old, now *list) {
-	if old != nil && maps.EqualFunc(old.folders, now.folders, func(a, b *folder) bool { return a == b }) {
-		return
-	}
-	var b bytes.Buffer
-	if gob.NewEncoder(&b).Encode(now.folders) == nil {
-		_ = os.WriteFile(w.path("folders"), b.Bytes(), 0600)
-	}
-}
-
-func (w *Watch) folders() (out map[string]*folder) {
-	text, err := os.ReadFile(w.path("folders"))
-	if err == nil {
-		err = gob.NewDecoder(bytes.NewReader(text)).Decode(&out)
-	}
-	if err != nil {
-		return nil
-	}
-	return out
-}
-
-// finish compares until a pass finds nothing, and no directory changed since the walk before it: what a
-// process of the host moves meanwhile could be missed by a single look.
-func (w *Watch) finish() (Found, error) {
-	w.guard.repos = w.before.Repos
-	w.guard.name(w.before.Named)
-	m := &mender{root: int(w.root.Fd()), before: w.before, kept: w.path("kept"), to: -1,
-		quarantine: filepath.Join(w.path("quarantine"), time.Now().UTC().Format("20060102T150405.000000000Z"))}
-	defer func() {
-		if m.to >= 0 {
-			_ = unix.Close(m.to)
-		}
-	}()
-	names, failed := map[string]bool{}, map[string]error{}
-	prev := w.before
-	for pass := range 30 {
-		if pass > 1 {
-			time.Sleep(min(time.Millisecond<<pass, 100*time.Millisecond))
-		}
-		walker := walker{guard: &w.guard, prev: prev, known: prev.Names, expect: w.before.Names, sums: sum}
-		if pass == 0 {
-			walker.again = 500 // small files are cheap to read, and times are told by a file system that we do not know
-		}
-		now, err := walker.walk(m.root)
-		if err != nil {
-			return w.found(m, names), err
-		}
-		changes := w.guard.compare(w.before, now)
-		if w.guard.steps > mostSteps {
-			return w.found(m, names), errors.New("the links of the workspace lead through too many folders to be followed")
-		}
-		changes = slices.DeleteFunc(changes, func(c change) bool { return failed[c.rel] != nil })
-		for _, c := range changes {
-			names[c.rel] = true
-			if err := m.undo(c); err != nil {
-				failed[c.rel] = err // the others are undone all the same
-			}
-		}
-		if len(changes) == 0 && !now.vanish && quiet(prev, now) {
-			if len(names) > 0 {
-				err = unix.Syncfs(m.root)
-			}
-			return w.found(m, names), errors.Join(append(slices.Collect(maps.Values(failed)), err)...)
-		}
-		prev = now
-	}
-	return w.found(m, names), errors.New("the workspace does not come to rest: some program changes its folders again and again")
-}
-
-func (w *Watch) found(m *mender, names map[string]bool) Found {
-	f := Found{Names: sorted(names)}
-	if m.to >= 0 {
-		f.Quarantine = m.quarantine
-	}
-	return f
-}
-
-// quiet reports whether no directory changed between two walks, so that nothing was moved from where the
-// second one had not been yet to where it had been. Within a tick two changes may have one time.
-func quiet(prev, now *list) bool {
-	const tick = 10 * time.Millisecond
-	for rel, f := range now.folders {
-		old := prev.folders[rel]
-		if old != nil && old.closed && f.closed && old.Ino == f.Ino && old.Dev == f.Dev {
-			continue
-		}
-		if old == nil || old.Inode != f.Inode || prev.at-f.Ctime < int64(tick) {
-			return false
-		}
-	}
-	return len(prev.folders) == len(now.folders)
-}
-
-// mark keeps further calls from beginning.
-func (w *Watch) mark(why error) error {
-	err := os.ErrNotExist
-	if file, openErr := os.OpenFile(w.path("unmarked"), os.O_WRONLY, 0); openErr == nil { // made before the call: it needs no space
-		_, _ = file.Write(paper(why.Error()))
-		_ = file.Close()
-		err = errors.Join(os.Rename(w.path("unmarked"), w.path("mark")), syncDir(w.dir))
-	}
-	if err != nil {
-		err = errors.Join(w.whole("mark", paper(why.Error())), syncDir(w.dir))
-	}
-	return errors.Join(fmt.Errorf("workspace %s: %w; no further call runs confined there until somebody has looked at it and removed %s",
-		w.Root, why, w.path("mark")), err)
-}
-
-// keep copies a file into the folder of contents, and gives its hash.
-func (w *Watch) keep(fd int) (string, error) {
-	fresh, err := os.CreateTemp(w.dir, "fresh-*")
-	if err != nil {
-		return "", err
-	}
-	defer os.Remove(fresh.Name())
-	defer fresh.Close()
-	h := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(h, fresh), reader(fd)); err != nil {
-		return "", err
-	}
-	hash := string(h.Sum(nil))
-	name := w.path(filepath.Join("kept", hex.EncodeToString([]byte(hash))))
-	if _, err := os.Lstat(name); err == nil {
-		return hash, nil
-	}
-	w.fresh = true
-	return hash, errors.Join(fresh.Sync(), os.Rename(fresh.Name(), name))
+	return nil
 }
 
 // leads gives what else is protected: what settings of repositories name, and where protected links lead. What
 // a link goes through is false, for nothing but the link counts there.
-func (w *Watch) leads(now *list, files []string) map[string]bool {
+func (w *Watch) leads(files []string) map[string]bool {
 	w.guard.steps = 0
-	named, own := map[string]bool{}, guard{root: w.Root, repos: now.Repos, named: map[string]bool{}}
+	named, own := map[string]bool{}, guard{root: w.Root, repos: w.before.Repos, named: map[string]bool{}}
 	for rel, obeyed := range w.guard.named {
 		if obeyed {
 			own.named[rel] = true
 		}
 	}
 	lead := func(rel string) {
-		end, through := w.guard.leadsTo(now.Links, rel)
+		end, through := w.guard.leadsTo(w.before.Links, rel)
 		for _, link := range through {
 			if _, is := named[link]; !is {
 				named[link] = false
@@ -453,94 +297,30 @@ func (w *Watch) leads(now *list, files []string) map[string]bool {
 		named[workspace.FoldPath(file)] = true
 		lead(file)
 	}
-	for rel, e := range now.Names {
-		if e.Mode&unix.S_IFMT == unix.S_IFLNK && own.held(rel) {
+	for rel := range w.before.Links {
+		if own.held(rel) {
 			lead(rel)
 		}
 	}
 	return named
 }
 
-// forget removes contents that no list names any more.
-func (w *Watch) forget(now *list) {
-	used := map[string]bool{}
-	for _, e := range now.Names {
-		used[hex.EncodeToString([]byte(e.Sum))] = true
-	}
-	all, _ := os.ReadDir(w.path("kept"))
-	for _, f := range all {
-		if !used[f.Name()] {
-			_ = os.Remove(w.path(filepath.Join("kept", f.Name())))
-		}
-	}
-}
-
-// pair is one item of a map as it is written, in an order that is the same each time.
-type pair[V any] struct {
-	K string
-	V V
-}
-
-type written struct {
-	Names []pair[entry]
-	Repos []pair[bool]
-	Links []pair[string]
-	Twins []pair[uint64]
-	Named []pair[bool]
-}
-
-func ordered(l *list) written {
-	return written{pairs(l.Names), pairs(l.Repos), pairs(l.Links), pairs(l.Twins), pairs(l.Named)}
-}
-
-func pairs[V any](m map[string]V) (out []pair[V]) {
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, pair[V]{k, m[k]})
-	}
-	return out
-}
-
-func unpaired[V any](all []pair[V]) map[string]V {
-	m := make(map[string]V, len(all))
-	for _, p := range all {
-		m[p.K] = p.V
-	}
-	return m
-}
-
-// load reads the list that was written last.
-func (w *Watch) load() (*list, error) {
-	text, err := os.ReadFile(w.path("before"))
-	if err != nil {
-		return nil, err
-	}
-	var o written
-	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&o); err != nil {
-		return nil, err
-	}
-	return &list{Names: unpaired(o.Names), Repos: unpaired(o.Repos), Links: unpaired(o.Links), Twins: unpaired(o.Twins), Named: unpaired(o.Named)}, nil
-}
-
-// whole writes a file so that it is there as a whole or not at all.
+// whole writes a file so that it is there on disk as a whole or not at all.
 func (w *Watch) whole(name string, text []byte) error {
-	fresh, err := os.CreateTemp(w.dir, "fresh-*")
+	file := w.path(name)
+	fresh, err := os.CreateTemp(filepath.Dir(file), "fresh-*")
 	if err != nil {
 		return err
 	}
-	if _, err = fresh.Write(text); len(text) > 0 {
-		err = errors.Join(err, fresh.Sync())
-	}
-	if err = errors.Join(err, fresh.Close()); err == nil {
-		err = os.Rename(fresh.Name(), w.path(name))
+	_, err = fresh.Write(text)
+	if err = errors.Join(err, fresh.Sync(), fresh.Close()); err == nil {
+		err = os.Rename(fresh.Name(), file)
 	}
 	if err != nil {
 		_ = os.Remove(fresh.Name())
+		return err
 	}
-	return err
-}
-
-func syncDir(name string) error {
-	dir, err := os.Open(name)
+	dir, err := os.Open(filepath.Dir(file))
 	if err != nil {
 		return err
 	}
@@ -550,7 +330,7 @@ func syncDir(name string) error {
 func (w *Watch) path(name string) string { return filepath.Join(w.dir, name) }
 
 func (w *Watch) close() {
-	for _, f := range []*os.File{w.root, w.lock} {
+	for _, f := range []*os.File{w.call, w.root, w.lock} {
 		if f != nil {
 			_ = f.Close()
 		}
@@ -567,11 +347,4 @@ func flock(f *os.File, how int) error {
 			return err
 		}
 	}
-}
-
-func remove(file string) error {
-	if err := os.Remove(file); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }

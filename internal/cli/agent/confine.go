@@ -17,10 +17,10 @@ func newConfineCommand(a *app.App) *cobra.Command {
 		Short: "Run a command that can change only its workspace; asks no desk",
 		Long: "This is experimental: no hook uses it, policy only if the operator says so, and docs/confine.md lists what adversaries got out of it.\n" +
 			"Run a command that can change only its workspace: it has no network, sees no other process, has an empty home, and of the\n" +
-			"machine its programs alone (Linux, bubblewrap; never as root). Secrets of the workspace are hidden. What others would obey\n" +
-			"(hooks and settings of git, of agents, of editors and of CI, .envrc, …) is compared afterwards at every depth: what is new or\n" +
-			"changed is moved into a folder outside the workspace, and what was there is put back. No desk is asked. Exit status: the\n" +
-			"command's own, or 124 if something was put back or a workspace could not be compared, 125 if the command could not be confined, and so did not run.\n" +
+			"machine its programs alone (Linux, bubblewrap; never as root). Secrets of the workspace are hidden. It works on an overlay: the\n" +
+			"workspace changes when the command has ended, and not at all if the command changed what others obey (hooks and settings of\n" +
+			"git, of agents, of editors and of CI, .envrc, …) or what somebody else changed meanwhile. No desk is asked. Exit status: the\n" +
+			"command's own, or 124 if what it did was refused, 125 if it could not be confined, and so did not run.\n" +
 			"doctor says what this machine lacks. docs/confine.md says what is held, and what is not.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, argv []string) error {
@@ -35,7 +35,7 @@ func newConfineCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return confined(a, confine.NotConfined, err)
 			}
-			status, err := confine.Run(cmd.Context(), confine.Call{State: state, Workspaces: workspaces, Show: show, Dir: dir,
+			status, _, err := confine.Run(cmd.Context(), confine.Call{State: state, Workspaces: workspaces, Show: show, Dir: dir,
 				Argv: argv, Env: a.Environ, Stdin: a.Stdin, Stdout: a.Stdout, Stderr: a.Stderr})
 			return confined(a, status, err)
 		},

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// ConfineState is the folder in which lists, quarantine and private caches of confined calls are.
+// ConfineState is the folder in which overlays, quarantine and private caches of confined calls are.
 func (a *App) ConfineState() (string, error) {
 	state := cmp.Or(a.Env["XDG_STATE_HOME"], filepath.Join(a.Env["HOME"], ".local", "state"))
 	if !filepath.IsAbs(state) {

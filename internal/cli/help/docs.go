@@ -77,7 +77,7 @@ func environment() []option {
 		{name: "NODE_ENV=production", usage: "as server.production: true in the configuration"},
 		{name: "AGENTSHIELD_APPROVALS_ENABLED=1", usage: "as approvals.agentshield.enabled: true in the configuration"},
 	}, chatVariables(), []option{
-		{name: "XDG_STATE_HOME", usage: "confine: the folder of its lists, quarantine and private caches, in approvalbot/confine (else ~/.local/state)"},
+		{name: "XDG_STATE_HOME", usage: "confine: the folder of its overlays, quarantine and private caches, in approvalbot/confine (else ~/.local/state)"},
 		{name: "XDG_CONFIG_HOME, HOME", usage: "CONFIGDIR: $XDG_CONFIG_HOME/approvalbot, else ~/.config/approvalbot (macOS: ~/Library/Application Support/approvalbot, Windows: %APPDATA%\\approvalbot)"},
 		{name: "USER, LOGNAME, USERNAME", usage: "serve --local: what the person at this machine is called"},
 		{name: "HTTPS_PROXY, HTTP_PROXY, NO_PROXY", usage: "proxies; health and calls back to owners ignore them"},

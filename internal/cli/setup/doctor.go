@@ -58,7 +58,7 @@ func examine(ctx context.Context, a *app.App, offline bool) error {
 	cfg, found, err := checkedConfig(a)
 	if errors.Is(err, effective.ErrNone) { // an agent's machine may have no desk
 		if found = append(hooksFindings(ctx, a, nil, offline), ownKeyFindings(ctx, a, offline)...); len(found) > 0 {
-			found = append(found, confineFindings(ctx)...)
+			found = append(found, confineFindings(ctx, a)...)
 			found, err = append(found, core.Warn("config", "no configuration was found, so no desk was looked at", "name one with --config")), nil
 		}
 	}
@@ -80,7 +80,7 @@ func examine(ctx context.Context, a *app.App, offline bool) error {
 			func() []core.Diagnostic { return passkeyFindings(ctx, *cfg) },
 			func() []core.Diagnostic { return verifierFindings(ctx, *cfg) },
 			func() []core.Diagnostic { return classifierFindings(ctx, *cfg) },
-			func() []core.Diagnostic { return confineFindings(ctx) },
+			func() []core.Diagnostic { return confineFindings(ctx, a) },
 		)...)
 		found = weigh(found, *cfg)
 	}

@@ -90,7 +90,7 @@ func New(tools ...string) *Set {
 		drills: counter("approvalbot_drill_runs_total",
 			"Scheduled drills that are over: ok, or failed if a chat got no card.", "result"),
 		confined: counter("approvalbot_confined_total",
-			"Confined runs, by their result: succeeded, failed, or blocked if a file was put back.", "result"),
+			"Confined runs, by their result: succeeded, failed, or blocked if what they did was not kept.", "result"),
 		http: counter("approvalbot_http_requests_total", "API requests.", "method", "route", "status"),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "approvalbot_http_request_seconds",
 			Help:    "Time to answer an API request, waiting included.",

@@ -1,0 +1,115 @@
+//go:build linux
+
+package confine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// overlayer is the name by which this program starts itself to mount the overlays.
+const overlayer = "approvalbot-overlayer"
+
+// firstOverlay is the first descriptor of the overlays: of each the workspace and the folder of the call.
+const firstOverlay = 9
+
+// overlaid is a command that bwrap starts with overlays mounted on workspaces, in namespaces of their own. The overlays
+// write as the user does who looks past closed modes of his own files, as the overlay's own checks ask the command's.
+func overlaid(bwrap string, watches []*Watch, files []*os.File, arguments []string) *exec.Cmd {
+	args := []string{overlayer, strconv.Itoa(len(watches)), strconv.Itoa(os.Getpid())}
+	for len(files) < firstOverlay-3 {
+		files = append(files, nil)
+	}
+	for _, w := range watches {
+		args, files = append(args, w.Root, w.path("call")), append(files, w.root, w.call)
+	}
+	uid, gid := os.Geteuid(), os.Getegid()
+	return &exec.Cmd{Path: "/proc/self/exe", Args: append(append(args, bwrap), arguments...), ExtraFiles: files, Dir: "/",
+		SysProcAttr: &syscall.SysProcAttr{
+			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
+			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_DAC_OVERRIDE, unix.CAP_DAC_READ_SEARCH, unix.CAP_FOWNER, unix.CAP_FSETID},
+			Pdeathsig:   unix.SIGKILL,
+		}}
+}
+
+// Overlaying reports that a program was started by [Run] to mount overlays: its main calls [Overlay] before all else.
+func Overlaying(args []string) bool { return len(args) > 3 && args[0] == overlayer }
+
+// Overlay mounts the overlays and becomes bwrap. It gives the exit status when it cannot.
+func Overlay(args []string) int {
+	if err := overlay(args); err != nil {
+		fmt.Fprintln(os.Stderr, "approvalbot: "+err.Error())
+	}
+	return NotConfined
+}
+
+func overlay(args []string) error {
+	count, err := strconv.Atoi(args[1])
+	if err != nil || count < 0 || len(args) < 2*count+4 {
+		return errors.New("the overlayer is started by approvalbot confine alone")
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("this machine gives approvalbot no mounts of its own (%w)", err)
+	}
+	for i := range count {
+		root := args[3+2*i]
+		fds, err := reopened(firstOverlay+2*i, args[3+2*i:5+2*i])
+		if err != nil {
+			return err
+		}
+		// The overlay lies on the workspace, which is seen by no other path then.
+		at := func(n int) string { return fmt.Sprintf("/proc/self/fd/%d", fds[n]) }
+		options := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work,userxattr", at(0), at(1), at(1))
+		if err := unix.Mount("overlay", at(0), "overlay", unix.MS_NODEV|unix.MS_NOSUID, options); err != nil {
+			return fmt.Errorf("no overlay can be mounted on %s (%w): it has other mounts in it, or its file system or that of the state "+
+				"is not fit for one; approvalbot doctor says more", root, err)
+		}
+		var fs unix.Statfs_t
+		if err := unix.Statfs(root, &fs); err != nil || fs.Type != unix.OVERLAYFS_SUPER_MAGIC {
+			return fmt.Errorf("%s was moved meanwhile", root)
+		}
+		if err := errors.Join(unix.Close(fds[0]), unix.Close(fds[1])); err != nil {
+			return err
+		}
+	}
+	// bwrap refuses capabilities. The signal that ends it with its parent is of this thread.
+	runtime.LockOSThread()
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return err
+	}
+	if strconv.Itoa(os.Getppid()) != args[2] { // it died before that
+		return errors.New("approvalbot confine was killed")
+	}
+	words := args[3+2*count:]
+	return fmt.Errorf("start %s: %w", words[0], unix.Exec(words[0], words, os.Environ()))
+}
+
+// reopened opens two folders in this mount namespace, which are the ones that were given by descriptors of the one outside,
+// and closes those.
+func reopened(first int, names []string) (fds [2]int, err error) {
+	for i, name := range names {
+		var outside, inside unix.Stat_t
+		if fds[i], err = unix.Open(name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err != nil {
+			return fds, fmt.Errorf("open %s: %w", name, err)
+		}
+		if err := errors.Join(unix.Fstat(first+i, &outside), unix.Fstat(fds[i], &inside), unix.Close(first+i)); err != nil {
+			return fds, err
+		}
+		if outside.Dev != inside.Dev || outside.Ino != inside.Ino {
+			return fds, fmt.Errorf("%s was moved meanwhile", name)
+		}
+	}
+	return fds, nil
+}

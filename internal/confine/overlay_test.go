@@ -1,0 +1,335 @@
+//go:build linux
+
+package confine
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// While a call runs, the host sees nothing of what it does: a prompt's git status obeys no plant.
+func TestOverlay_TheHostSeesNothingMeanwhile(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	before := m.seenFiles()
+	cmd := m.wrapped(m.inside(`git config core.fsmonitor "$EVIL"; echo x >.envrc; echo y >main.go; git init -q n; git -C n config core.fsmonitor "$EVIL"; echo ready; sleep 1000`))
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = out.Read(make([]byte, 6))
+	require.NoError(t, err)
+	require.Empty(t, differs(before, m.seenFiles()))
+	require.False(t, m.obeyed(t))
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	_ = cmd.Wait()
+	require.Equal(t, NothingKept, cmd.ProcessState.ExitCode())
+	require.Empty(t, differs(before, m.seenFiles()))
+}
+
+// A file that has another name, in the workspace or outside, is not written through it: the call's file is another one.
+func TestOverlay_HardLinksAreNotWrittenThrough(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.ws, `mkdir $HOME/store; echo good >$HOME/store/x; ln $HOME/store/x x; ln $HOME/store/x y; ln .git/config notes`)
+	said, code := m.confined(t, `echo evil >x; chmod 777 y; echo evil >notes; ln main.go twin; echo done`)
+	require.Equal(t, []any{"done\n", 0}, []any{said, code})
+	m.sh(t, m.ws, `test "$(cat $HOME/store/x y)" = "$(printf 'good\ngood')"; test "$(stat -c %a $HOME/store/x)" = 644
+test "$(cat x notes)" = "$(printf 'evil\nevil')"; test main.go -ef twin; ! grep evil .git/config`)
+	// A link to a protected file is a copy afterwards, so a program of the host that writes to it writes to nothing else.
+	said, code = m.confined(t, `ln .git/config linked`)
+	require.Equal(t, 0, code, said)
+	m.sh(t, m.ws, `! test linked -ef .git/config; cmp linked .git/config`)
+}
+
+// A protected file that is written again with what was in it, or whose times change, is no change.
+func TestOverlay_TheSameContentIsNoChange(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	before := m.seenFiles()
+	said, code := m.confined(t, `touch .envrc; cp .git/config c; cat c >.git/config; rm c; rm -r .claude; mkdir .claude; echo '{}' >.claude/settings.json; ls -d .claude`)
+	require.Equal(t, 0, code, said)
+	require.Empty(t, differs(before, m.seenFiles()))
+}
+
+// What a call cannot say by the overlay's own notes: its attributes have other names on disk, and are not copied.
+func TestOverlay_AttributesOfTheOverlayAreNotTheCalls(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	said, code := m.confined(t, `mkdir n; echo x >n/f; echo y >>main.go; chmod 400 n/f; python3 -c '
+import os
+for name in ("pkg", "pkg/a", "n", "n/f", "main.go"):
+    for key in ("user.overlay.opaque", "user.overlay.whiteout", "user.overlay.redirect", "user.overlay.origin", "user.own"):
+        try: os.setxattr(name, key, b"y")
+        except OSError as e: pass
+for dev in (0, 1):
+    try: os.mknod("w", 0o20666, dev)
+    except OSError as e: print("no device")'; ls pkg/a/b`)
+	require.Equal(t, 0, code, said)
+	require.Contains(t, said, "no device\nno device\nb.go\n")
+	for _, name := range []string{"", "/pkg", "/pkg/a", "/n", "/n/f", "/main.go"} {
+		var buf [4096]byte
+		n, err := unix.Listxattr(m.ws+name, buf[:])
+		require.NoError(t, err)
+		require.NotContains(t, string(buf[:n]), "overlay", name)
+	}
+	require.FileExists(t, m.ws+"/pkg/a/b/b.go")
+	require.FileExists(t, m.ws+"/pkg/a/b/.envrc")
+}
+
+// What the host changed while a call changed it too is the host's: nothing is kept.
+func TestOverlay_AConflictKeepsNothing(t *testing.T) {
+	needsConfinement(t)
+	for _, a := range []struct{ name, call, host, want string }{
+		{"both write", `echo call >main.go`, `echo host >main.go`, "main.go"},
+		{"call removes", `rm main.go`, `echo host >main.go`, "main.go"},
+		{"call removes the folder", `rm -r tools`, `echo host >tools/new`, "tools/new"},
+		{"host removes", `echo call >>main.go`, `rm main.go`, "main.go"},
+		{"host makes the same", `echo call >both`, `echo host >both`, "both"},
+		{"host removes the folder", `echo call >builds/x; chmod 700 builds`, `rm -r builds`, "builds"},
+		{"host makes it a folder", `echo call >both`, `mkdir both; echo host >both/x`, "both"},
+	} {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.sh(t, m.ws, `git config --unset include.path more; rm tools/git.inc tools/*.sh; git rm -rq --cached tools; printf '[core]\n' >.git/config; rm .git/hooks/*`)
+			cmd := m.wrapped(a.call + `; echo other >other; echo ready; cat`)
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			in, err := cmd.StdinPipe()
+			require.NoError(t, err)
+			var said strings.Builder
+			cmd.Stderr = &said
+			require.NoError(t, cmd.Start())
+			_, err = out.Read(make([]byte, 6))
+			require.NoError(t, err)
+			m.sh(t, m.ws, a.host)
+			before := m.seenFiles()
+			require.NoError(t, in.Close())
+			_ = cmd.Wait()
+			require.Equal(t, NothingKept, cmd.ProcessState.ExitCode(), said.String())
+			require.Contains(t, said.String(), "meanwhile")
+			require.Contains(t, said.String(), fmt.Sprintf("%q", a.want))
+			require.Empty(t, differs(before, m.seenFiles()))
+		})
+	}
+	m := newMachine(t) // others' work beside it is none
+	cmd := m.wrapped(`echo call >mine; mkdir -p pkg/n; rm main.go; echo ready; cat`)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = out.Read(make([]byte, 6))
+	require.NoError(t, err)
+	m.sh(t, m.ws, `echo host >theirs; mkdir -p pkg/n; echo host >pkg/n/theirs`)
+	require.NoError(t, in.Close())
+	require.NoError(t, cmd.Wait())
+	m.sh(t, m.ws, `test -e mine -a -e theirs -a -e pkg/n/theirs -a ! -e main.go`)
+}
+
+// lister prints a tree as it means something: names, kinds, modes, times, contents, targets.
+const lister = `
+import os, hashlib, stat
+def show(path):
+    s = os.lstat(path)
+    what = ""
+    if stat.S_ISREG(s.st_mode): what = hashlib.sha256(open(path, "rb").read()).hexdigest()[:12]
+    if stat.S_ISLNK(s.st_mode): what = os.readlink(path)
+    print(ascii(path), oct(s.st_mode), s.st_mtime_ns, what)
+    if stat.S_ISDIR(s.st_mode):
+        for name in sorted(os.listdir(path)): show(os.path.join(path, name))
+`
+
+// worker changes a tree at random.
+const worker = lister + `
+import random, shutil, sys
+r = random.Random(int(sys.argv[1]))
+def places():
+    return [d for d, _, _ in os.walk(".")]
+def things():
+    return [os.path.join(d, n) for d, ds, fs in os.walk(".") for n in ds + fs]
+for i in range(200):
+    d, name = r.choice(places()), r.choice(["a", "b\n", "c \u00e9"]) + str(r.randrange(2))
+    path, all = os.path.join(d, name), things()
+    one = r.choice(all) if all else path
+    try:
+        match r.randrange(13):
+            case 0 | 1: os.mkdir(path)
+            case 2 | 3 | 4: open(path, "w").write(str(r.random()) * r.randrange(50))
+            case 5: open(one, "a").write("more")
+            case 6: os.symlink(r.choice(["a0", "nothing", "a1"]), path)
+            case 7: shutil.rmtree(one) if os.path.isdir(one) and not os.path.islink(one) else os.unlink(one)
+            case 8: os.rename(one, path)
+            case 9: shutil.move(one, path)
+            case 10: os.chmod(one, r.choice([0o644, 0o755, 0o600, 0o444, 0o555, 0o700, 0o750]) | (0o700 if os.path.isdir(one) else 0))
+            case 11: os.utime(one, ns=(r.randrange(10**18), r.randrange(10**18)), follow_symlinks=False)
+            case 12: os.link(one, path)
+    except (OSError, shutil.Error): pass
+for d, _, _ in os.walk("."):
+    if r.randrange(4) == 0 and d != ".": os.chmod(d, 0o555)
+show(".")
+`
+
+// After a call the workspace is what the call saw at its end: a property of random changes, calls in a row, with the
+// state on the same file system and on another.
+func TestOverlay_TheWorkspaceIsWhatTheCallSaw(t *testing.T) {
+	needsConfinement(t)
+	states := []string{""}
+	if unix.Access("/dev/shm", unix.W_OK) == nil {
+		states = append(states, "/dev/shm")
+	}
+	for _, other := range states {
+		for seed := range 6 {
+			t.Run(fmt.Sprint(other, seed), func(t *testing.T) {
+				t.Parallel()
+				m := newMachine(t)
+				m.ws = m.home + "/random"
+				require.NoError(t, os.Mkdir(m.ws, 0o755))
+				if other != "" {
+					state, err := os.MkdirTemp(other, "confine-")
+					require.NoError(t, err)
+					t.Cleanup(func() { _ = exec.Command("sh", "-c", "chmod -R u+rwx "+state+"; rm -rf "+state).Run() })
+					m.state = state
+				}
+				for call := range 4 {
+					cmd := exec.Command("/proc/self/exe", m.state, m.ws, "python3", "-c", worker, fmt.Sprint(seed*10+call))
+					cmd.Dir, cmd.Env = m.ws, append(m.env(), asWrapper+"=1")
+					seen, err := cmd.CombinedOutput()
+					require.NoError(t, err, "%s", seen)
+					show := exec.Command("python3", "-c", lister+`show(".")`)
+					show.Dir = m.ws
+					is, err := show.CombinedOutput()
+					require.NoError(t, err)
+					require.Equal(t, string(seen), string(is))
+				}
+			})
+		}
+	}
+}
+
+// A wrapper that is killed while it copies back is finished by the next call, from each point on.
+func TestOverlay_AKilledCopyIsFinished(t *testing.T) {
+	needsConfinement(t)
+	const script = `mkdir -p new/x/y; for i in 1 2 3; do echo $i >new/x/$i; echo $i >new/x/y/$i; done; rm main.go; rm -r builds; mkdir builds; echo b >builds/b
+rm -r ways2; mkdir ways2; echo kept >ways2/two; echo three >ways2/three; rm way2; mkdir way2; echo x >way2/x; echo more >>clean2.sh; chmod 755 clean2.sh; rm -r gone; mkdir -p gone/in; echo n >gone/in/n`
+	before := `mkdir ways2 gone gone/in; echo one >ways2/one; echo two >ways2/two; ln -s ways2 way2; echo c >clean2.sh; echo g >gone/in/g`
+	whole := newMachine(t)
+	whole.sh(t, whole.ws, before)
+	said, code := whole.confined(t, script)
+	require.Equal(t, 0, code, said)
+	want := whole.seenFiles()
+	for at := range 30 {
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.sh(t, m.ws, before)
+			_, code := m.confined(t, script, killedAt+"="+fmt.Sprint(at))
+			said, next := m.confined(t, `true`)
+			require.Equal(t, 0, next, said)
+			require.Equal(t, code == -1, strings.Contains(said, "copied back now"), said)
+			require.Empty(t, differs(want, m.seenFiles()))
+		})
+	}
+}
+
+// The newest five of the calls of which nothing was kept are in the quarantine, closed, and what is deep is removed too.
+func TestOverlay_TheQuarantineIsClosedAndBounded(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	deep := `python3 -c '
+import os
+for i in range(3000):
+    os.mkdir("d"); os.chdir("d")
+open("f","w").write("x")'`
+	for i := range mostQuarantined + 2 {
+		said, code := m.confined(t, deep+`; mkdir -m 0 shut; echo x >.envrc`)
+		require.Equal(t, NothingKept, code, said)
+		all, err := os.ReadDir(stateOf(m.state, m.ws) + "/quarantine")
+		require.NoError(t, err)
+		require.Len(t, all, min(i+1, mostQuarantined))
+		for _, f := range all {
+			info, err := f.Info()
+			require.NoError(t, err)
+			require.Equal(t, os.ModeDir, info.Mode())
+		}
+	}
+	left, err := os.ReadDir(stateOf(m.state, m.ws))
+	require.NoError(t, err)
+	for _, f := range left {
+		require.False(t, strings.HasPrefix(f.Name(), "deep-") || f.Name() == "call", f.Name())
+	}
+}
+
+// Folders that their owner may not write to or look into come back as the call left them.
+func TestOverlay_ClosedFolders(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.ws, `mkdir -p shut/in old/in; echo x >shut/f; echo x >old/in/f; chmod 0 shut; chmod 555 old old/in`)
+	said, code := m.confined(t, `chmod 700 shut; echo y >shut/f; mkdir -p new/in; echo z >new/in/f; chmod 0 shut new/in; chmod 555 new; chmod 755 old/in; rm old/in/f; chmod 0 old/in`)
+	require.Equal(t, 0, code, said)
+	m.sh(t, m.ws, `test "$(stat -c %a shut new old old/in | tr '\n' ' ')" = "0 555 555 0 "; chmod 700 shut new new/in old/in; cat shut/f new/in/f; test ! -e old/in/f; rm -r shut`)
+	m.sh(t, m.ws, `chmod -R 700 old new; mkdir -p rm/a/b; chmod 0 rm/a/b; chmod 555 rm/a`)
+	said, code = m.confined(t, `chmod -R 700 rm; rm -r rm`)
+	require.Equal(t, 0, code, said)
+	require.NoDirExists(t, m.ws+"/rm")
+}
+
+// Sockets, pipes, devices and set-id bits of a call are not copied; a pipe and a socket of the host are not reached.
+func TestOverlay_SpecialFilesAreNotCopied(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.ws, `mkfifo theirs`)
+	reader := exec.Command("cat", m.ws+"/theirs")
+	var got strings.Builder
+	reader.Stdout = &got
+	require.NoError(t, reader.Start())
+	said, code := m.confined(t, `timeout 1 sh -c 'echo x >theirs'; mkfifo pipe; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("s")'
+echo x >id; chmod 6755 id; rm main.go; mkfifo main.go; mkdir -p d; chmod 2775 d; echo done`)
+	require.Equal(t, []any{"done\n", 0}, []any{said, code})
+	_ = reader.Process.Kill()
+	_ = reader.Wait()
+	require.Empty(t, got.String())
+	m.sh(t, m.ws, `test "$(stat -c %a id)" = 755; test ! -e pipe -a ! -e s -a -p theirs -a -f main.go`)
+}
+
+// No folder that is shown has the state in it, or the workspace as it is without masks.
+func TestOverlay_NoOtherPathLeadsToTheWorkspace(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.dir, `mkdir -p srv/state srv/app; echo `+secretText+` >srv/app/.env; echo shown >srv/text; chmod 755 .`)
+	m.state, m.ws = m.dir+"/srv/state", m.dir+"/srv/app"
+	said, code := m.confined(t, `cat ../text; echo x >new; find .. -name 'upper*'; ls ../state; grep -r `+secretText[:6]+` /proc/self/cwd/.. 2>/dev/null; grep -c overlay /proc/self/mountinfo; echo x >../y`, shows+"="+m.dir+"/srv")
+	require.NotContains(t, said, secretText)
+	require.NotContains(t, said, "upper")
+	require.Contains(t, said, "shown")
+	require.NotZero(t, code)
+	require.FileExists(t, m.ws+"/new")
+}
+
+// Two workspaces are kept together or not at all.
+func TestOverlay_TwoWorkspacesAreKeptTogether(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	other := m.home + "/other"
+	require.NoError(t, os.Mkdir(other, 0o755))
+	for _, plant := range []string{"", "; echo x >" + other + "/.envrc"} {
+		cmd := exec.Command("/proc/self/exe", m.state, m.ws, "sh", "-c", "echo x >made; echo y >"+other+"/made"+plant)
+		cmd.Dir, cmd.Env = m.ws, append(m.env(), asWrapper+"=1", more+"="+other)
+		said, _ := cmd.CombinedOutput()
+		if plant == "" {
+			require.Equal(t, 0, cmd.ProcessState.ExitCode(), "%s", said)
+			m.sh(t, m.ws, `rm made `+other+`/made`)
+			continue
+		}
+		require.Equal(t, NothingKept, cmd.ProcessState.ExitCode(), "%s", said)
+		require.NoFileExists(t, m.ws+"/made")
+		require.NoFileExists(t, other+"/made")
+	}
+}

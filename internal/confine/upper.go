@@ -1,0 +1,300 @@
+//go:build linux
+
+package confine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"approvalbot/internal/policy/workspace"
+)
+
+// ofOverlay is how the attributes begin that the kernel notes on what is in an upper directory: opaque directories
+// hide what is below, and origin is on what was copied up.
+const ofOverlay = "user.overlay."
+
+// judgement is what a call did to a workspace: the upper directory of its overlay beside what is below it.
+type judgement struct {
+	*guard
+	links     map[string]string // of the workspace as the call left it
+	began     int64
+	protected map[string]bool // names that others obey
+	meanwhile map[string]bool // names that a program of the host changed since the call began, and the call too
+	changed   int
+	deep      bool
+}
+
+// judge looks at each name that a call made, changed or removed. It changes nothing but upper entries of protected files
+// that are what they were: these are removed, so that the files stay the same ones.
+func (w *Watch) judge(upper int) (*judgement, error) {
+	j := &judgement{guard: &w.guard, links: maps.Clone(w.before.Links), began: w.began, protected: map[string]bool{}, meanwhile: map[string]bool{}}
+	j.steps, j.repos = 0, w.before.Repos
+	before := j.astray(w.before.Links)
+	p := j.top()
+	if j.repos[""] {
+		p = place{Repo: true}
+	}
+	if err := j.dir(upper, int(w.root.Fd()), "", p, false, 0); err != nil {
+		return nil, err
+	}
+	if j.deep {
+		return nil, fmt.Errorf("it made folders more than %d deep", deepest)
+	}
+	if maps.Equal(j.links, w.before.Links) && len(j.protected)+j.changed == 0 {
+		return j, nil
+	}
+	// A link that was there before may lead elsewhere now.
+	for rel, end := range j.astray(j.links) {
+		if was, is := before[rel]; !is || was != end || j.links[rel] != w.before.Links[rel] {
+			j.protected[rel] = true
+		}
+	}
+	if j.steps > mostSteps {
+		return nil, errors.New("the links of the workspace lead through too many folders to be followed")
+	}
+	return j, nil
+}
+
+// lstat reports false if there is no such name; of a directory -1 nothing is there.
+func lstat(dir int, name string) (st unix.Stat_t, is bool) {
+	return st, dir >= 0 && unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
+}
+
+func kind(st unix.Stat_t) uint32 { return st.Mode & unix.S_IFMT }
+
+// whiteout reports an upper entry that says that the name was removed.
+func whiteout(st unix.Stat_t) bool { return kind(st) == unix.S_IFCHR && st.Rdev == 0 }
+
+func attribute(dir int, name, of string) (value string, is bool) {
+	var buf [8]byte
+	n, err := unix.Lgetxattr(fmt.Sprintf("/proc/self/fd/%d/%s", dir, name), ofOverlay+of, buf[:])
+	return string(buf[:max(n, 0)]), err == nil
+}
+
+func opaque(dir int, name string) bool {
+	value, _ := attribute(dir, name, "opaque")
+	return value == "y"
+}
+
+// into gives the place of what is in a directory.
+func (g *guard) into(p place, rel, name string) place {
+	if g.repos[rel] && (!p.Held || workspace.FoldPath(name) == ".git") {
+		return place{Repo: true}
+	}
+	return p
+}
+
+// dir judges a directory of the upper one. If it hides the one below, so do the directories in it, marked or not.
+func (j *judgement) dir(up, low int, rel string, p place, hides bool, depth int) error {
+	if j.deep = j.deep || depth >= deepest; j.deep {
+		return nil
+	}
+	all, err := entries(up)
+	if err != nil {
+		return fmt.Errorf("list %q: %w", rel, err)
+	}
+	made := map[string]bool{}
+	for _, d := range all {
+		made[d.name] = true
+		if err := j.entry(up, low, d.name, join(rel, d.name), j.in(p, rel, d.name), hides, depth); err != nil {
+			return err
+		}
+	}
+	if hides && low >= 0 {
+		hidden, err := entries(low)
+		if err != nil {
+			return fmt.Errorf("list %q: %w", rel, err)
+		}
+		for _, d := range hidden {
+			if made[d.name] {
+				continue
+			}
+			if err := j.gone(low, d.name, join(rel, d.name), j.in(p, rel, d.name), depth); err != nil {
+				return err
+			}
+		}
+	}
+	j.repository(up, low, rel, made, hides)
+	return nil
+}
+
+// repository finds a directory that git takes for a repository, and did not before.
+func (j *judgement) repository(up, low int, rel string, made map[string]bool, hides bool) {
+	names := map[string]bool{}
+	for name := range made {
+		if st, is := lstat(up, name); is && !whiteout(st) {
+			names[workspace.FoldPath(name)] = true
+		}
+	}
+	exact := func(name string) string { return strings.Replace(name, "head", "HEAD", 1) }
+	was := func(name string) bool { _, is := lstat(low, exact(name)); return is }
+	now := func(name string) bool { return names[name] || !hides && !made[exact(name)] && was(name) }
+	if len(names) > 0 && isRepository(now) && !isRepository(was) {
+		j.protected[join(rel, "HEAD")] = true
+	}
+}
+
+func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, depth int) error {
+	u, _ := lstat(up, name)
+	l, was := lstat(low, name)
+	if whiteout(u) {
+		if was {
+			return j.gone(low, name, rel, p, depth)
+		}
+		return nil
+	}
+	isDir, wasDir := kind(u) == unix.S_IFDIR, was && kind(l) == unix.S_IFDIR
+	if !hides && (isDir && !wasDir || !was) && j.lost(up, low, name, isDir) {
+		j.meanwhile[rel] = true
+	}
+	if was && !(isDir && wasDir) {
+		if wasDir {
+			if err := j.gone(low, name, rel, p, depth); err != nil {
+				return err
+			}
+		} else if l.Ctim.Nano() >= j.began {
+			j.meanwhile[rel] = true
+		}
+	}
+	if kind(u) == unix.S_IFLNK || kind(l) == unix.S_IFLNK && was {
+		p.Held = p.Held || j.above[workspace.FoldPath(rel)]
+	}
+	delete(j.links, rel)
+	switch kind(u) {
+	case unix.S_IFDIR:
+		if p.Held && !(wasDir && l.Mode&07777 == u.Mode&07777) {
+			j.protected[rel] = true
+		}
+		return j.below(up, low, name, rel, j.into(p, rel, name), wasDir, hides, depth)
+	case unix.S_IFREG, unix.S_IFLNK:
+		if p.Held && was && same(up, low, name, u, l) {
+			if kind(u) == unix.S_IFLNK {
+				j.links[rel], _ = readlink(up, name)
+			}
+			if hides {
+				return nil // all that is not in the upper one goes
+			}
+			return unix.Unlinkat(up, name, 0)
+		}
+		if kind(u) == unix.S_IFLNK {
+			j.links[rel], _ = readlink(up, name)
+		}
+		j.count(rel)
+	default: // it is not copied, so nothing but a repository must not have it
+		p.Held = p.Held || p.Repo
+	}
+	if p.Held {
+		j.protected[rel] = true
+	}
+	return nil
+}
+
+// lost reports that what the call had before it is there no more: a folder that it wrote in, or a file in a folder whose
+// names were changed. A file that it moved there looks the same, but no folder's names were.
+func (j *judgement) lost(up, low int, name string, isDir bool) bool {
+	var st unix.Stat_t
+	_, copied := attribute(up, name, "origin")
+	return copied && low >= 0 && (isDir || unix.Fstat(low, &st) != nil || st.Ctim.Nano() >= j.began)
+}
+
+func (j *judgement) below(up, low int, name, rel string, p place, wasDir, hides bool, depth int) error {
+	sub, put, err := openAnyway(up, name, unix.O_DIRECTORY)
+	if err != nil {
+		return fmt.Errorf("open %q: %w", rel, err)
+	}
+	defer unix.Close(sub)
+	defer put()
+	under := -1
+	if wasDir {
+		var put func()
+		if under, put, err = openAnyway(low, name, unix.O_DIRECTORY); err != nil {
+			return fmt.Errorf("open %q: %w", rel, err)
+		}
+		defer unix.Close(under)
+		defer put()
+	}
+	return j.dir(sub, under, rel, p, hides || opaque(up, name), depth+1)
+}
+
+// gone judges what a call removed, with all that is in it.
+func (j *judgement) gone(low int, name, rel string, p place, depth int) error {
+	l, is := lstat(low, name)
+	if !is {
+		return nil
+	}
+	if p.Held || kind(l) == unix.S_IFLNK && j.above[workspace.FoldPath(rel)] {
+		j.protected[rel] = true
+	}
+	if l.Ctim.Nano() >= j.began {
+		j.meanwhile[rel] = true
+	}
+	delete(j.links, rel)
+	if kind(l) != unix.S_IFDIR {
+		j.count(rel)
+		return nil
+	}
+	sub, put, err := openAnyway(low, name, unix.O_DIRECTORY)
+	if err != nil {
+		return fmt.Errorf("open %q: %w", rel, err)
+	}
+	defer unix.Close(sub)
+	defer put()
+	all, err := entries(sub)
+	if j.deep = j.deep || depth >= deepest; j.deep || err != nil {
+		return err
+	}
+	p = j.into(p, rel, name)
+	for _, d := range all {
+		if err := j.gone(sub, d.name, join(rel, d.name), j.in(p, rel, d.name), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count counts a file for people: what git keeps is none.
+func (j *judgement) count(rel string) {
+	if !strings.HasPrefix(rel, ".git/") && !strings.Contains(rel, "/.git/") {
+		j.changed++
+	}
+}
+
+// same reports that a file or a link is what it was, but for its times.
+func same(up, low int, name string, u, l unix.Stat_t) bool {
+	if u.Mode != l.Mode || u.Size != l.Size {
+		return false
+	}
+	if kind(u) == unix.S_IFLNK {
+		a, errA := readlink(up, name)
+		b, errB := readlink(low, name)
+		return a == b && errA == nil && errB == nil
+	}
+	var readers [2]*os.File
+	for i, dir := range [2]int{up, low} {
+		fd, put, err := openAnyway(dir, name, unix.O_NONBLOCK)
+		if err != nil {
+			return false
+		}
+		put()
+		readers[i] = os.NewFile(uintptr(fd), name)
+		defer readers[i].Close()
+	}
+	var a, b [32 << 10]byte
+	for {
+		n, errA := io.ReadFull(readers[0], a[:])
+		m, errB := io.ReadFull(readers[1], b[:])
+		if !bytes.Equal(a[:n], b[:m]) {
+			return false
+		}
+		if errA != nil || errB != nil {
+			return (errA == io.EOF || errA == io.ErrUnexpectedEOF) && (errB == io.EOF || errB == io.ErrUnexpectedEOF)
+		}
+	}
+}
