@@ -23,7 +23,7 @@ const firstOverlay = 9
 // overlaid is a command that bwrap starts with overlays mounted on workspaces, in namespaces of their own. The overlays
 // write as the user does who looks past closed modes of his own files, as the overlay's own checks ask the command's.
 func overlaid(bwrap string, watches []*Watch, files []*os.File, arguments []string) *exec.Cmd {
-	args := []string{overlayer, strconv.Itoa(len(watches)), strconv.Itoa(os.Getpid())}
+	args := []string{overlayer, strconv.Itoa(len(watches))}
 	for len(files) < firstOverlay-3 {
 		files = append(files, nil)
 	}
@@ -33,7 +33,7 @@ func overlaid(bwrap string, watches []*Watch, files []*os.File, arguments []stri
 	uid, gid := os.Geteuid(), os.Getegid()
 	return &exec.Cmd{Path: "/proc/self/exe", Args: append(append(args, bwrap), arguments...), ExtraFiles: files, Dir: "/",
 		SysProcAttr: &syscall.SysProcAttr{
-			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
+			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID, // all of it dies with bwrap
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
 			GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
 			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_DAC_OVERRIDE, unix.CAP_DAC_READ_SEARCH, unix.CAP_FOWNER, unix.CAP_FSETID},
@@ -54,15 +54,15 @@ func Overlay(args []string) int {
 
 func overlay(args []string) error {
 	count, err := strconv.Atoi(args[1])
-	if err != nil || count < 0 || len(args) < 2*count+4 {
+	if err != nil || count < 0 || len(args) < 2*count+3 {
 		return errors.New("the overlayer is started by approvalbot confine alone")
 	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("this machine gives approvalbot no mounts of its own (%w)", err)
 	}
 	for i := range count {
-		root := args[3+2*i]
-		fds, err := reopened(firstOverlay+2*i, args[3+2*i:5+2*i])
+		root := args[2+2*i]
+		fds, err := reopened(firstOverlay+2*i, args[2+2*i:4+2*i])
 		if err != nil {
 			return err
 		}
@@ -89,10 +89,7 @@ func overlay(args []string) error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return err
 	}
-	if strconv.Itoa(os.Getppid()) != args[2] { // it died before that
-		return errors.New("approvalbot confine was killed")
-	}
-	words := args[3+2*count:]
+	words := args[2+2*count:]
 	return fmt.Errorf("start %s: %w", words[0], unix.Exec(words[0], words, os.Environ()))
 }
 

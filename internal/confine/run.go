@@ -340,9 +340,7 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 		return 0, err
 	}
 	_, _ = pipes[0][1].Close(), pipes[2][0].Close()
-	var first struct {
-		Pid int `json:"child-pid"`
-	}
+	var first struct{} // bwrap says that it has made its namespaces
 	status := json.NewDecoder(report)
 	told, err := prepare()
 	if err == nil {
@@ -351,14 +349,14 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 	if err == nil && status.Decode(&first) == nil {
 		err = ctx.Err()
 		for _, w := range watches {
-			err = errors.Join(err, w.record(first.Pid))
+			err = errors.Join(err, w.record(cmd.Process.Pid))
 		}
 	}
 	if err == nil {
 		_, err = unblock.Write([]byte{1})
 	}
 	if err != nil && !errors.Is(err, unix.EPIPE) { // bwrap says by itself why it ended
-		end(first.Pid)
+		end(cmd.Process.Pid)
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		return 0, err
@@ -367,7 +365,7 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 		_, _ = io.Copy(stdin, c.Stdin)
 		_ = stdin.Close()
 	}()
-	stop := context.AfterFunc(ctx, func() { end(first.Pid); _ = cmd.Process.Kill() })
+	stop := context.AfterFunc(ctx, func() { end(cmd.Process.Pid); _ = cmd.Process.Kill() })
 	defer stop()
 	err = cmd.Wait()
 	// bwrap ends when the command does. What that left in the background dies then, and only when pid 1 of
