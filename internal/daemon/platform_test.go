@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -144,6 +146,26 @@ func TestPlatform_AToyIsAFolderARowAnAdapterAndAKey(t *testing.T) {
 	found := Probe(ctx, cfg, "toy", []approval.Target{room}, []string{"7"})
 	require.Equal(t, []core.Diagnostic{core.OK("toy", "[toy:-5] [7]")}, found)
 	require.True(t, d.ready(ctx).Channels["toy"].Up)
+}
+
+// Each field of the pages' configuration is filled, so no page is empty on a real desk and full in its own tests.
+func TestWebConfig_IsFilled(t *testing.T) {
+	text := strings.Replace(toyConfig, "web: {enabled: false}", `publicUrl: https://desk.example.org
+  web: {embedOrigins: [https://embed.example.org], push: {vapidKeyFile: vapid.key}, oidc: {issuer: "https://login.example.org", clientId: desk, clientSecret: s}}`, 1)
+	text = strings.Replace(text, "channels: {", "channels: {telegram: {botToken: 123456:abcdefghijklmnopqrstuvwxyz}, ", 1)
+	cfg, _, err := effective.Parse(filepath.Join(t.TempDir(), "f.yaml"), []byte(text), config.Environ{}, nil)
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	d, err := New(ctx, cfg, Options{Version: "test", Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	made := reflect.ValueOf(d.webConfig(&url.URL{}))
+	for i := range made.NumField() {
+		require.False(t, made.Field(i).IsZero(), "webConfig leaves %s empty", made.Type().Field(i).Name)
+	}
+	stop()
+	ln, err := Listen(cfg.Server)
+	require.NoError(t, err)
+	require.NoError(t, d.Run(ctx, ln)) // closes the store
 }
 
 // next is the card that comes next.

@@ -12,7 +12,6 @@ import (
 	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/push"
-	"approvalbot/internal/server/connection"
 	"approvalbot/internal/web"
 )
 
@@ -35,13 +34,7 @@ func (d *Daemon) pages() (*web.Web, error) {
 			d.log.Info("a key for notifications to browsers was made: keep it beside the store's", "file", file)
 		}
 	}
-	c := d.webConfig()
-	c.PublicURL, c.Authenticated = base, connection.Authenticated
-	c.EmbedOrigins, c.PushKey, c.Viewers, c.Asks = s.Web.EmbedOrigins, d.pushKey.Public, d.viewers, d.asks
-	o := s.Web.OIDC
-	c.OIDC = web.OIDC{Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: string(o.ClientSecret)}
-	c.BotToken = string(d.cfg.Channels.Bots[web.AppPlatform].BotToken)
-	return web.New(c)
+	return web.New(d.webConfig(base))
 }
 
 // asks reports whether the token of that name may still ask.

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"approvalbot/internal/card"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/platform"
+	"approvalbot/internal/server/connection"
 	"approvalbot/internal/web"
 )
 
@@ -21,11 +23,16 @@ const (
 	staleDue        = 5 * time.Minute
 )
 
-// webConfig is the configuration of the pages, without sign-in.
-func (d *Daemon) webConfig() web.Config {
-	return web.Config{Gate: d.Gate, SignIn: d.SignIn, Log: d.log, Changes: d.feed, Rights: d.rightsOf, Policy: d.policyView,
-		Health: d.health, OnDisk: d.onDisk,
-		Receipt: d.Auditor.Receipt, Audit: &web.Audit{Entries: d.Store, Keys: d.Auditor.Keys, Verify: d.Auditor.Verify}}
+// webConfig is what the pages need of the desk. base is how people reach it.
+func (d *Daemon) webConfig(base *url.URL) web.Config {
+	s := d.cfg.Server.Web
+	return web.Config{Gate: d.Gate, SignIn: d.SignIn, Log: d.log, PublicURL: base, Authenticated: connection.Authenticated,
+		OIDC:     web.OIDC{Issuer: s.OIDC.Issuer, ClientID: s.OIDC.ClientID, ClientSecret: string(s.OIDC.ClientSecret)},
+		BotToken: string(d.cfg.Channels.Bots[web.AppPlatform].BotToken),
+		Changes:  d.feed, Rights: d.rightsOf, Policy: d.policyView, OnDisk: d.onDisk, Health: d.health,
+		Audit:        &web.Audit{Entries: d.Store, Keys: d.Auditor.Keys, Verify: d.Auditor.Verify},
+		Receipt:      d.Auditor.Receipt,
+		EmbedOrigins: s.EmbedOrigins, Viewers: d.viewers, Asks: d.asks, PushKey: d.pushKey.Public}
 }
 
 // onDisk tells how the configuration file differs from what is in force. It does not reload it.

@@ -232,7 +232,7 @@ func (s *Store) believed(page [][]any, found func(problem string)) (all []approv
 	return all, nil
 }
 
-// compared reads of a row of approvalColumns what the log is compared with. For a row that has been believed, that is
+// compared reads of a row of marked columns and the MAC, which are approvalColumns, what the log is compared with. For a row that has been believed, that is
 // all: most of a check's time would go into the rest.
 func (k keyring) compared(row []any) (a approval.Approval, err error) {
 	var body, mac text

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,8 +98,19 @@ func TestCopy_TakesEveryColumn(t *testing.T) {
 			want = append(want, string(name))
 			return err
 		}))
-		require.ElementsMatch(t, want, strings.Fields(strings.ReplaceAll(table.columns, ",", " ")), table.table)
+		taken := strings.Fields(strings.ReplaceAll(table.columns, ",", " "))
+		for _, name := range want {
+			require.True(t, slices.Contains(taken, name), "copy.go does not take column %s of %s", name, table.table)
+		}
+		require.Len(t, taken, len(want), "copy.go takes a column of %s that is not there", table.table)
 	}
+}
+
+// What an approval is read from is what its MAC covers: a check of all rows reads one as the other.
+func TestApprovalColumns_AreThoseOfTheMAC(t *testing.T) {
+	t.Parallel()
+	want := append(slices.Clone(marked[0].columns), "mac")
+	require.Equal(t, want, strings.Fields(strings.NewReplacer("a.", "", ",", " ").Replace(approvalColumns)))
 }
 
 func TestCopyRefuses(t *testing.T) {

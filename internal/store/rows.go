@@ -158,7 +158,9 @@ func (r *rowKey) delivery(d approval.Delivery) *maker {
 const approvalColumns = `a.key, a.version, a.owner, a.id, a.status, a.agent_id, a.session_key, a.tool_name,
  a.fingerprint, a.created_ms, a.expires_ms, a.resolved_ms, a.body, a.mac`
 
-// approvalDest gives the destinations of approvalColumns for a scan; then see readBody.
+// approvalDest gives the destinations of approvalColumns for a scan; then see readBody. They are the columns that an
+// approval's MAC covers, in its order (see marked), and the MAC. A column that is derived from an approval only to search
+// or sort by, such as risk, is written in apply.go and not read.
 func approvalDest(a *approval.Approval, body, mac *text) []any {
 	return []any{
 		(*text)(&a.Key), (*number)(&a.Version), (*text)(&a.Owner), (*text)(&a.ID), (*text)(&a.Status),

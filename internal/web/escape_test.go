@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -62,6 +65,22 @@ func TestAdversary_N5_TextStaysText(t *testing.T) {
 			}
 			require.Positive(t, shown)
 		})
+	}
+}
+
+// Each page is tried with hostile texts.
+func TestAllPages_AreAll(t *testing.T) {
+	t.Parallel()
+	tried, err := os.ReadFile("escape_test.go")
+	require.NoError(t, err)
+	files, err := filepath.Glob("*_templ.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, page := range regexp.MustCompile(`(?m)^func (\w+Page)\(`).FindAllStringSubmatch(string(text), -1) {
+			require.True(t, strings.Contains(string(tried), page[1]+"("), "%s of %s is not in allPages", page[1], file)
+		}
 	}
 }
 

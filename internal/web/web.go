@@ -4,7 +4,9 @@
 //
 // Each page has a handler type with what it needs, and a .templ file that says what it looks
 // like. Below them are page (how people are answered), readers (who looks, and what they may
-// see), sessions and admission (whose browser it is); guard is around all of them.
+// see), sessions and admission (whose browser it is); guard is around all of them. A text of
+// others goes through safe in the handler, never in the .templ file. What a page needs of the
+// desk is a field of [Config], which package daemon fills in webpages.go.
 package web
 
 import (
