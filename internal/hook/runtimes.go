@@ -28,16 +28,16 @@ func Runtimes() []Runtime {
 func claudeCode() Runtime {
 	return Runtime{
 		Name: "claude-code", Aliases: []string{"claude"}, Title: "Claude Code", Tested: "2.1.330", Managed: true,
-		Notes: "`additionalContext` of `PreToolUse`, behind the call's result",
+		Notes: "`additionalContext` of `PreToolUse`, after the call's result",
 		Ways: []Way{
 			{CommandHook, "PreToolUse", "every call, in every permission mode"},
-			{HTTPHook, "PreToolUse", "the same without a program; its URL and token are in the settings, and it cannot " +
-				"recognise the desk"},
-			{CommandHook, "PermissionRequest", "beside the terminal's dialog, first answer wins; never with " +
-				"PreToolUse"},
-			{HTTPHook, "PermissionRequest", "the same; a no in the terminal closes the connection, and that " +
-				"withdraws the card; it cannot recognise the desk"},
-			{PermissionPrompt, "", "headless runs: --permission-prompt-tool mcp__approvalbot__permission_prompt"},
+			{HTTPHook, "PreToolUse", "the same without a program; the desk's URL and the token are in the settings, and the " +
+				"runtime cannot recognise the desk"},
+			{CommandHook, "PermissionRequest", "beside the terminal's dialog, and the first answer counts; never together " +
+				"with PreToolUse"},
+			{HTTPHook, "PermissionRequest", "the same; a no in the terminal closes the connection, which " +
+				"withdraws the card; the runtime cannot recognise the desk"},
+			{PermissionPrompt, "", "in headless runs (`--permission-prompt-tool mcp__approvalbot__permission_prompt`)"},
 			{MCPToolHook, "PreToolUse", "the desk as an MCP server"},
 			{ACP, "", "through an editor"},
 		},
@@ -62,11 +62,11 @@ func claudeCode() Runtime {
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen}, Closed: `onFailure: "block"`,
 		Limit: Limit{Default: 10 * time.Minute, Unit: time.Second},
 		Traps: []string{
-			`Versions before 2.1.295 ignore onFailure. With them only --permission-mode dontAsk without ` +
-				`allow rules stops the call.`,
+			`Versions before 2.1.295 ignore onFailure. In those versions the only thing that stops the call is ` +
+				`--permission-mode dontAsk with no allow rules.`,
 			`If the answer is empty, {} or another runtime's JSON, the call runs in spite of onFailure.`,
 			`A repository's settings can switch a user's hook off (disableAllHooks). --bare, --safe-mode and programs of the ` +
-				`Agent SDK with settingSources: [] skip it. None of these switches off a hook in the managed settings.`,
+				`Agent SDK with settingSources: [] skip it. None of these can disable a hook in the managed settings.`,
 			`The modes auto and acceptEdits never ask, so PermissionRequest does not see their calls.`,
 			`Exit status 2 does not deny a PermissionRequest.`,
 			`The desk gets no result of a command that goes on in the background.`,
@@ -80,10 +80,10 @@ func claudeCode() Runtime {
 func codex() Runtime {
 	return Runtime{
 		Name: "codex", Title: "Codex", Tested: "0.169.0", Managed: true, HidesTyping: true,
-		Notes: "`additionalContext` of `PreToolUse`, as a message of its developer",
+		Notes: "`additionalContext` of `PreToolUse`, as a message with the role developer",
 		Ways: []Way{
 			{CommandHook, "PreToolUse", "every call; the only way in for codex exec"},
-			{MCPToolHook, "PreToolUse", "no program needed; required = true refuses to start without the desk"},
+			{MCPToolHook, "PreToolUse", "no program needed; with required = true Codex does not start without the desk"},
 			{CommandHook, "PermissionRequest", "before the dialog, in the terminal only; never together with " +
 				"PreToolUse"},
 		},
@@ -102,13 +102,15 @@ func codex() Runtime {
 		Traps: []string{
 			`Codex skips a new or changed hook, without a message, until it is trusted (/hooks). ` +
 				`A hook of requirements.toml is trusted.`,
-			`With an http hook in config.toml Codex does not start. With one in hooks.json it ignores all hooks of that file.`,
+			`With an http hook in config.toml Codex does not start. With an http hook in hooks.json ` +
+				`Codex ignores all hooks of that file.`,
 			`If a hook exits with status 2 and no text on stderr, the call runs.`,
 			`No hook sees what is typed into a running program (write_stdin), or that a command has a terminal (tty). So ` +
-				`a program that takes commands from a terminal asks, and its card says that later typing is not shown.`,
+				`a call that starts a program which takes commands from a terminal asks, and the card says that later ` +
+				`typing is not shown.`,
 			`codex exec never asks, so PermissionRequest does not see its calls.`,
 			`Its hooks are not told whether a command failed, so no result is reported.`,
-			`A trusted repository can switch hooks off (features.hooks = false), but not those of requirements.toml.`,
+			`A trusted repository can switch hooks off (features.hooks = false), but not the hooks of requirements.toml.`,
 		},
 	}
 }
@@ -117,8 +119,8 @@ func geminiCLI() Runtime {
 	return Runtime{
 		Name: "gemini-cli", Aliases: []string{"gemini"}, Title: "Gemini CLI", Tested: "0.61.0",
 		Ways: []Way{
-			{CommandHook, "BeforeTool", "every call; with a policy rule that allows the tool also in headless runs"},
-			{ACP, "", "fails closed by nature, no limit"},
+			{CommandHook, "BeforeTool", "every call; in headless runs too, if a policy rule allows the tool"},
+			{ACP, "", "always fails closed, no limit"},
 		},
 		Events: []Event{{
 			Name: "BeforeTool", Phase: Before, Command: true,
@@ -141,8 +143,8 @@ func qwenCode() Runtime {
 		Name: "qwen-code", Aliases: []string{"qwen"}, Title: "Qwen Code", Tested: "0.24.4", KillsHooks: true,
 		Notes: "`additionalContext` of `PostToolUse`, at the end of the result",
 		Ways: []Way{
-			{ACP, "", "no limit: the only way in for people who take longer than a minute"},
-			{CommandHook, "PreToolUse", "answers within 60 s, and then through the repeated call"},
+			{ACP, "", "no limit; the only way in for people who need more than a minute"},
+			{CommandHook, "PreToolUse", "a person has 60 s; a later answer counts when the model repeats the call"},
 			{HTTPHook, "PreToolUse", "the same without a program"},
 		},
 		Events: []Event{
@@ -163,11 +165,12 @@ func qwenCode() Runtime {
 		Limit: Limit{Default: time.Minute, Hard: time.Minute, Unit: time.Millisecond},
 		Traps: []string{
 			`After 60 s the call runs, even if timeout is longer.`,
-			`If it ends while no hook waits, as between a call and its repeat, the card stays until it expires.`,
+			`If Qwen Code exits while no hook waits, as between a call and its repeat, the card stays until it expires.`,
 			`allow only means "not blocked": Qwen's own permission step follows.`,
 			`The timeout of a command hook is in milliseconds, that of an HTTP hook in seconds.`,
 			`A repository's settings can switch the hook off (disableAllHooks).`,
-			`Over ACP it starts in mode auto, in which a classifier allows calls: let the editor choose the mode default.`,
+			`Over ACP it starts in the mode called auto, in which a classifier allows calls. Let the editor choose the mode called ` +
+				`default.`,
 		},
 	}
 }
@@ -175,13 +178,13 @@ func qwenCode() Runtime {
 func copilotCLI() Runtime {
 	return Runtime{
 		Name: "copilot-cli", Aliases: []string{"copilot"}, Title: "GitHub Copilot CLI", Tested: "1.0.102",
-		Notes:   "`additionalContext` of `preToolUse`, as a message behind the result",
+		Notes:   "`additionalContext` of `preToolUse`, as a message after the result",
 		Managed: true,
 		Ways: []Way{
 			{CommandHook, "preToolUse", "every call"},
 			{HTTPHook, "preToolUse", "on loopback only with COPILOT_HOOK_ALLOW_LOCALHOST=1"},
 			{CommandHook, "permissionRequest", "when Copilot would ask; never together with preToolUse"},
-			{ACP, "", "fails closed by nature, no limit"},
+			{ACP, "", "always fails closed, no limit"},
 		},
 		Events: []Event{
 			{
@@ -204,14 +207,15 @@ func copilotCLI() Runtime {
 		Fails: Failures{Crash: FailClosed, Timeout: FailOpen, Unreachable: FailClosed},
 		Limit: Limit{Default: 30 * time.Second, Unit: time.Second},
 		Traps: []string{
-			`The shape of the answer depends on the letter case of the event's name.`,
+			`The answer's JSON differs with the letter case of the event's name.`,
 			`Without COPILOT_HOOK_ALLOW_LOCALHOST=1 an HTTP hook on loopback is dropped, and the call runs.`,
 			`After a time-out the call always runs, so timeoutSec has to be long.`,
 			`It also runs the hooks of a trusted repository's .claude/settings.json: put the hook into ` +
 				`only one of the two files.`,
 			`A trusted repository's settings (.github/copilot, .claude) can switch a user's hook off (disableAllHooks), ` +
-				`but not one of policy.d.`,
-			`Its hooks are not told which call ended, and it counts a failed command as a success, so no result is reported.`,
+				`but not a hook of policy.d.`,
+			`Copilot's hooks are not told which call ended, and Copilot counts a failed command as a success, ` +
+				`so no result is reported.`,
 		},
 	}
 }
@@ -220,9 +224,9 @@ func cursor() Runtime {
 	return Runtime{
 		Name: "cursor", Title: "Cursor",
 		Ways: []Way{
-			{CommandHook, "preToolUse", "every call; failClosed needs an explicit answer"},
-			{CommandHook, "beforeShellExecution", "commands alone; never together with preToolUse"},
-			{CommandHook, "beforeMCPExecution", "MCP tools alone; never together with preToolUse"},
+			{CommandHook, "preToolUse", "every call; with failClosed a hook has to answer each call"},
+			{CommandHook, "beforeShellExecution", "only commands; never together with preToolUse"},
+			{CommandHook, "beforeMCPExecution", "only MCP tools; never together with preToolUse"},
 		},
 		Events: []Event{
 			{
@@ -242,8 +246,8 @@ func cursor() Runtime {
 		Managed: true,
 		Limit:   Limit{Default: time.Minute, Unit: time.Second},
 		Traps: []string{
-			`Its documentation names two units for timeout. In milliseconds 86400 would be 86 s.`,
-			`It ignores ask in Auto-review mode.`,
+			`Its documentation names two units for timeout. install writes 86400: as milliseconds that would be only 86 s.`,
+			`It ignores the answer ask in Auto-review mode.`,
 			`Cursor can load Claude Code's hooks too, and then asks twice.`,
 			`Cloud agents do not run beforeMCPExecution.`,
 		},
@@ -261,8 +265,8 @@ func goose() Runtime {
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen}, Closed: `on_failure: "block"`,
 		Limit: Limit{Default: 30 * time.Second, Unit: time.Second},
 		Traps: []string{
-			`A text on stdout that is not a decision counts as a failure.`,
-			`A deny tells the model not to try again, so a call that still waits for a person is not repeated by itself.`,
+			`Any text on stdout that is not a decision counts as a failure.`,
+			`A deny tells the model not to try again, so the model does not repeat a call that still waits for a person.`,
 		},
 	}
 }
@@ -315,8 +319,8 @@ func windsurf() Runtime {
 		},
 		Limit: Limit{Default: 30 * time.Second},
 		Traps: []string{
-			`Only exit status 2 denies; there is no allow.`,
-			`Its documentation does not say what its time limit is, and what it does after a crash.`,
+			`Only exit status 2 denies; a hook cannot allow.`,
+			`Windsurf's documentation names neither the time limit of a hook nor what happens after a crash.`,
 		},
 	}
 }
@@ -324,10 +328,10 @@ func windsurf() Runtime {
 func cline() Runtime {
 	return Runtime{
 		Name: "cline", Title: "Cline", Tested: "3.0.65",
-		Notes: "`contextModification` of `PreToolUse`, behind the call's result",
+		Notes: "`contextModification` of `PreToolUse`, after the call's result",
 		Ways: []Way{
 			{CommandHook, "PreToolUse", "an executable named PreToolUse in the hooks folder"},
-			{ACP, "", "the CLI alone; fails closed by nature"},
+			{ACP, "", "in the CLI only; always fails closed"},
 		},
 		Events: []Event{{
 			Name: "PreToolUse", Phase: Before, Command: true, CallID: true,
@@ -339,7 +343,7 @@ func cline() Runtime {
 			`It ignores exit status 2. approvalbot denies a command by replacing it, and every other tool ` +
 				`by cancelling the run.`,
 			`The limit is 30 s in VS Code and 120 s in the CLI. After it the call runs.`,
-			`Over ACP it wants a login, or CLINE_API_KEY and CLINE_PROVIDER. cline auth with an endpoint ` +
+			`Over ACP it needs a login, or CLINE_API_KEY and CLINE_PROVIDER. cline auth with an endpoint ` +
 				`of your own is not enough.`,
 			`An editor's session can switch its questions off over ACP (auto_approve).`,
 		},
@@ -352,18 +356,18 @@ func openCode() Runtime {
 		Notes: "the plugin's `tool.execute.after`, at the end of the result",
 		Ways: []Way{
 			{Plugin, "tool.execute.before", "every call; waits without a limit"},
-			{Bridge, "permission.asked", "what OpenCode asks, at opencode serve"},
-			{ACP, "", "fails closed by nature, no limit"},
+			{Bridge, "permission.asked", "whatever OpenCode would ask about, when it runs as `opencode serve`"},
+			{ACP, "", "always fails closed, no limit"},
 		},
 		Fails: Failures{Crash: FailClosed, Timeout: FailWaits, Unreachable: FailClosed},
 		Traps: []string{
-			`If the plugin fails to load, does not parse or is missing, every call runs, without a message.`,
-			`It never calls permission.ask of plugins.`,
-			`A tool that throws has no result. Neither has a command that is cut off.`,
-			`It calls servers' tools SERVER_TOOL. So the desk never takes a name with an underscore for one of OpenCode's own tools: ` +
+			`If the plugin's file is missing, does not parse or fails to load, every call runs, without a message.`,
+			`It never calls a plugin's permission.ask.`,
+			`If a tool throws, or a command is cut off, no result is reported.`,
+			`It names a server's tools SERVER_TOOL. So the desk takes no name with an underscore for one of OpenCode's own tools: ` +
 				`apply_patch asks.`,
-			`opencode run rejects what it would have asked.`,
-			`Over ACP and at opencode serve it does not ask unless its configuration says "permission": {"*": "ask"}.`,
+			`opencode run rejects every call that it would have asked about.`,
+			`Over ACP and as opencode serve it does not ask unless its configuration says "permission": {"*": "ask"}.`,
 		},
 	}
 }
@@ -371,7 +375,7 @@ func openCode() Runtime {
 func openClaw() Runtime {
 	return Runtime{
 		Name: "openclaw", Title: "OpenClaw",
-		Ways:  []Way{{Gateway, "", "the dialects of existing gateway clients"}},
-		Traps: []string{`It has no command or HTTP hooks before a tool: point its gateway client at the desk.`},
+		Ways:  []Way{{Gateway, "", "in the dialects of existing gateway clients"}},
+		Traps: []string{`It has no hooks that run before a tool. Point its gateway client at the desk.`},
 	}
 }

@@ -63,16 +63,22 @@ func section(r hook.Runtime) string {
 		line("%s: %s: %s.", label, name, strings.TrimSuffix(w.Note, "."))
 	}
 	if len(r.Events) > 0 || r.Fails != (hook.Failures{}) {
-		line("If a hook crashes: %s; if it takes too long: %s; if it is missing or not reached: %s.",
-			outcome(r.Fails.Crash), outcome(r.Fails.Timeout), outcome(r.Fails.Unreachable))
-		closed := "No setting of the runtime stops the call. approvalbot answers before the limit, and its hook denies if its " +
-			"program is missing or dies."
+		crash, late, missing := outcome(r.Fails.Crash), outcome(r.Fails.Timeout), outcome(r.Fails.Unreachable)
+		failure := fmt.Sprintf("If a hook crashes, %s; if a hook takes too long, %s; if its program is missing or cannot be "+
+			"reached, %s.", crash, late, missing)
+		const ours = "approvalbot answers before the limit, and the hook that install writes denies if approvalbot's program is " +
+			"missing or dies."
+		closed := "No setting of the runtime closes these gaps. Therefore " + ours
 		switch {
 		case r.Closed != "":
-			closed = "install sets `" + r.Closed + "`, which stops the call."
+			failure = "As the runtime is shipped: " + strings.ToLower(failure[:1]) + failure[1:]
+			closed = "With `" + r.Closed + "`, which install sets, the call does not run."
+		case r.Fails == (hook.Failures{}):
+			closed = "In any case " + ours
 		case r.Fails.Crash == hook.FailClosed && r.Fails.Timeout != hook.FailOpen:
-			closed = "The runtime itself stops the call."
+			closed = "The runtime itself keeps such a call from running."
 		}
+		line("%s", failure)
 		line("%s", closed)
 	}
 	if r.Notes != "" {
@@ -107,8 +113,8 @@ func places(runtime string) string {
 
 func outcome(f hook.Failure) string {
 	return map[hook.Failure]string{
-		hook.FailUnknown: "not known", hook.FailOpen: "the call **runs**",
-		hook.FailClosed: "the call does not run", hook.FailWaits: "it waits",
+		hook.FailUnknown: "it is not known what happens", hook.FailOpen: "the call **runs**",
+		hook.FailClosed: "the call does not run", hook.FailWaits: "the call waits",
 	}[f]
 }
 
@@ -117,9 +123,10 @@ func limit(l hook.Limit) string {
 	case l.Hard > 0 && l.Hard != l.Default:
 		return fmt.Sprintf("%s by default, at most %s", seconds(l.Default), seconds(l.Hard))
 	case l.Hard > 0:
-		return seconds(l.Hard) + ", which its configuration cannot change"
+		return seconds(l.Hard) + ", which no configuration can change"
 	case l.Default > 0 && l.Unit > 0:
-		return seconds(l.Default) + " unless its configuration sets another; install sets a longer one if the runtime was seen to obey it"
+		return seconds(l.Default) + " unless the hook's configuration sets another; install sets a longer one if the runtime was " +
+			"seen to obey it"
 	case l.Default > 0:
 		return "taken to be " + seconds(l.Default)
 	}
