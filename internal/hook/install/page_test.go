@@ -64,8 +64,8 @@ func section(r hook.Runtime) string {
 	}
 	if len(r.Events) > 0 || r.Fails != (hook.Failures{}) {
 		crash, late, missing := outcome(r.Fails.Crash), outcome(r.Fails.Timeout), outcome(r.Fails.Unreachable)
-		failure := fmt.Sprintf("If a hook crashes, %s; if a hook takes too long, %s; if its program is missing or cannot be "+
-			"reached, %s.", crash, late, missing)
+		failure := fmt.Sprintf("If a hook crashes, %s; if a hook takes too long, %s; "+
+			"if its program is missing or cannot be reached, %s.", crash, late, missing)
 		const ours = "approvalbot answers before the limit, and the hook that install writes denies if approvalbot's program is " +
 			"missing or dies."
 		closed := "No setting of the runtime closes these gaps. Therefore " + ours
