@@ -26,7 +26,7 @@ func anew[T any](ctx context.Context, g *Gate, key string, try func() (T, error)
 		case errors.Is(err, errReplaced), errors.Is(err, errOtherRules), errors.Is(err, ErrSpent):
 		case errors.Is(err, ErrAbsences):
 			if err := g.Absences().Learn(ctx); err != nil {
-				g.log.Error("absences cannot be read, so no yes is counted", "approval", key, "reason", err)
+				g.log.Error("could not read absences, so no yes is counted", "approval", key, "reason", err)
 				return none, approval.Refuse(approval.CodeUnavailable, "The desk cannot read absences now; try again in a moment.")
 			}
 		default:

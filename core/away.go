@@ -122,7 +122,7 @@ func (g *Gate) leave(ctx context.Context, by string, l Leave, handled *approval.
 	}
 	notes, err := g.unreachable(ctx, said)
 	if err != nil { // it is said all the same
-		g.log.Error("cannot find out which requests no present approver can allow", "person", l.Person, "reason", err)
+		g.log.Error("could not find out which requests no available approver can allow", "person", l.Person, "reason", err)
 	}
 	return Left{said, notes}, nil
 }
@@ -156,10 +156,10 @@ func (g *Gate) absent(
 	g.learn(after)
 	g.notify(Change{Unchanged: true})
 	if err := g.redrawVoted(ctx); err != nil { // it is so all the same
-		g.log.Error("cards that show votes were not updated after an absence changed", "reason", err)
+		g.log.Error("could not update cards after an absence changed", "reason", err)
 	}
 	if err := g.Upkeep().Replan(ctx); err != nil { // at the next step it is
-		g.log.Error("reminders were not rescheduled after an absence changed; each approval's will be at its next step", "reason", err)
+		g.log.Error("could not reschedule reminders after an absence changed; each approval reschedules its own at its next step", "reason", err)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (g *Gate) judge(
 	}
 	if c.base.CutShort {
 		g.cutShort.Add(1)
-		g.log.Warn("a call was not read to its end: it takes too many steps, or its asker went away",
+		g.log.Warn("a call was not fully read: it takes too many steps, or its asker went away",
 			"owner", who.Token, "tool", call.ToolName, "fingerprint", sealed.Fingerprint)
 	}
 	return call, sealed, c, err

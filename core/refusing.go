@@ -22,7 +22,7 @@ func (g *Gate) Forbidden(ctx context.Context, who Caller, what string, err error
 	}
 	e := RefusedEvent("token:"+who.Token, "forbidden: "+what)
 	if err := g.refusals.Append(context.WithoutCancel(ctx), nil, e); err != nil {
-		g.log.Error("a forbidden attempt could not be recorded", "token", who.Token, "what", what, "reason", err)
+		g.log.Error("could not record a forbidden attempt", "token", who.Token, "what", what, "reason", err)
 	}
 }
 
@@ -58,6 +58,6 @@ func (g *Gate) tellRefusals(ctx context.Context, all bool) {
 		return
 	}
 	if err := g.store.Append(ctx, nil, events...); err != nil {
-		g.log.Error("the number of further refusals could not be recorded", "refusers", len(events), "reason", err)
+		g.log.Error("could not record how many more refusals there were", "refusers", len(events), "reason", err)
 	}
 }

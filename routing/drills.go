@@ -54,7 +54,7 @@ func (d *Drills) Run(ctx context.Context, ready <-chan struct{}) error {
 			if err := d.drill(ctx, at); err == nil {
 				done = at
 			} else if ctx.Err() == nil {
-				d.log.Error("the scheduled drill cannot go on; trying again", "reason", err)
+				d.log.Error("could not continue the scheduled drill; trying again", "reason", err)
 			}
 		}
 		// The configuration may name another time meanwhile.

@@ -67,7 +67,7 @@ func (t *Timers) Run(ctx context.Context, ready <-chan struct{}) error {
 			return nil
 		}
 		if err != nil {
-			t.log.Error("timers cannot fire; trying again in a second", "reason", err)
+			t.log.Error("could not fire timers; trying again in a second", "reason", err)
 			next = time.Now().Add(time.Second).UnixMilli()
 		} else if len(keys) > 0 {
 			continue

@@ -82,7 +82,7 @@ func (b *Bot) reply(ctx context.Context, method, path string, body render.Messag
 		wait := max(rest.RetryAfter(err), textcmd.Backoff(try, 100*time.Millisecond, time.Second))
 		hopeless := try == answerTries-1 || wait > answerPause || !b.early(err) && !again(err)
 		if hopeless || !textcmd.Sleep(ctx, wait) {
-			b.log.Warn("an interaction's answer could not be sent", "reason", err)
+			b.log.Warn("could not send an interaction's answer", "reason", err)
 			return
 		}
 	}
@@ -124,7 +124,7 @@ func (b *Bot) replyTo(ctx context.Context, to *message, r textcmd.Reply) {
 			}
 			hopeless := wait == 0 || wait > answerPause || try == replyTries-1
 			if hopeless || !textcmd.Sleep(ctx, wait) {
-				b.log.Warn("a reply could not be sent", "target", to.At, "reason", err)
+				b.log.Warn("could not send a reply", "target", to.At, "reason", err)
 				return
 			}
 		}

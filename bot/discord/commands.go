@@ -81,7 +81,7 @@ func (b *Bot) registerCommands(ctx context.Context) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		b.log.Info("Discord's command list could not be set", "reason", err)
+		b.log.Info("could not set Discord's command list", "reason", err)
 		if !textcmd.Sleep(ctx, max(rest.RetryAfter(err), textcmd.Backoff(try, time.Second, time.Minute))) {
 			return
 		}

@@ -53,7 +53,7 @@ func (b *Bot) suggest(ctx context.Context, i *interaction) callback {
 	out := []choice{}
 	found, err := b.handler.Choices(ctx, m, maxChoices)
 	if err != nil {
-		b.log.Warn("codes could not be suggested", "reason", err)
+		b.log.Warn("could not suggest codes", "reason", err)
 	}
 	for _, c := range found {
 		out = append(out, choice{Name: render.Cut(c.Label, 100), Value: c.Code})

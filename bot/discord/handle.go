@@ -17,7 +17,7 @@ func (b *Bot) attempt(ctx, work context.Context, j *job) (over bool) {
 	defer b.intake.Guard(work, j, &over)
 	defer j.Tried()
 	if j.Update.broken != nil {
-		log.Warn("an update cannot be read and is dropped", "reason", j.Update.broken)
+		log.Warn("could not read an update; it is dropped", "reason", j.Update.broken)
 		b.intake.Mark(work, j)
 		return true
 	}
@@ -57,7 +57,7 @@ func (b *Bot) attemptInteraction(ctx, work context.Context, j *job, i *interacti
 	}
 	j.Tried()
 	if err != nil {
-		b.log.Warn("the desk cannot work; the update is kept", "update", j.ID, "reason", err)
+		b.log.Warn("could not handle an update now; it is kept", "update", j.ID, "reason", err)
 		reply = textcmd.Reply{Text: textcmd.LaterText}
 	}
 	if err == nil || !j.Answered {
@@ -81,7 +81,7 @@ func (b *Bot) attemptMessage(ctx, work context.Context, j *job, in *message) (ov
 	}
 	j.Tried()
 	if err != nil {
-		b.log.Warn("the desk cannot work; the update is kept", "update", j.ID, "reason", err)
+		b.log.Warn("could not handle an update now; it is kept", "update", j.ID, "reason", err)
 		return false
 	}
 	if !reply.Ignore && m.NotHuman == "" {

@@ -36,7 +36,7 @@ func (b *Bot) InteractionsHandler(signed func(http.ResponseWriter, *http.Request
 		}
 		w.Header().Set("Content-Type", "application/json")
 		if err := json.NewEncoder(w).Encode(first); err != nil {
-			b.log.Debug("an interaction's first answer was not taken", "reason", err)
+			b.log.Debug("Discord did not take the first answer to an interaction", "reason", err)
 		}
 	})
 }

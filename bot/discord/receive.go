@@ -72,7 +72,7 @@ func (b *Bot) take(ctx context.Context, i *interaction, raw json.RawMessage) cal
 	keep, cancel := context.WithTimeout(ctx, storeWindow)
 	defer cancel()
 	if err := b.keep(keep, i.ID, stored{Interaction: raw}); err != nil {
-		b.log.Warn("an interaction could not be stored", "reason", err)
+		b.log.Warn("could not store an interaction", "reason", err)
 		return callback{answerMessage,
 			&response{Content: notStoredText, Flags: render.Ephemeral, Mentions: new(render.Nobody())}}
 	}
@@ -90,7 +90,7 @@ func (b *Bot) onMessage(ctx context.Context, raw json.RawMessage) {
 		if err == nil {
 			return
 		}
-		b.log.Warn("a message could not be stored", "reason", err)
+		b.log.Warn("could not store a message", "reason", err)
 		if !textcmd.Sleep(ctx, textcmd.Backoff(try, time.Second, time.Minute)) {
 			return
 		}
@@ -124,7 +124,7 @@ func (b *Bot) guarded(f func()) {
 	b.tasks.start(func() {
 		defer func() {
 			if p := recover(); p != nil {
-				b.log.Error("taking an update panicked; it is dropped", "reason", fmt.Sprint(p), "stack",
+				b.log.Error("receiving an update caused a panic; the update is dropped", "reason", fmt.Sprint(p), "stack",
 					string(debug.Stack()))
 			}
 		}()

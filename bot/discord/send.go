@@ -98,7 +98,7 @@ func (b *Bot) unarchive(ctx context.Context, thread string) error {
 // state.
 func (b *Bot) postEnd(ctx context.Context, channel, messageID string, c card.Card) error {
 	if !c.Status.Final() {
-		b.log.Info("an old card could not be updated", "target", channel)
+		b.log.Info("could not update an old card", "target", channel)
 		return nil
 	}
 	message := render.End(c).Answering(messageID)

@@ -54,7 +54,7 @@ func (b *Bot) Run(ctx context.Context) error {
 		err := limited(ctx, catchUpTime,
 			func(patience context.Context) error { return b.intake.CatchUp(patience, ctx, work) })
 		if err != nil && ctx.Err() == nil {
-			b.log.Warn("the updates of an earlier run could not all be handled yet", "reason", err)
+			b.log.Warn("could not yet handle all updates of an earlier run", "reason", err)
 		}
 		close(b.caught)
 	})

@@ -108,7 +108,7 @@ func (b *Bot) setCommands(ctx context.Context) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		b.log.Info("Telegram's command list could not be set", "reason", err)
+		b.log.Info("could not set Telegram's command list", "reason", err)
 		if !textcmd.Sleep(ctx, max(retryAfter(err), textcmd.Backoff(try, time.Second, time.Minute))) {
 			return
 		}

@@ -374,7 +374,7 @@ func TestAdversary_P5_LateAndRepeatedAnswersAreHarmless(t *testing.T) {
 			t.Errorf("answered %q", got.Text)
 		}
 		time.Sleep(time.Second)
-		if s := r.logs.String(); strings.Contains(s, "could not be answered") {
+		if s := r.logs.String(); strings.Contains(s, "could not answer a tap") {
 			t.Errorf("log:\n%s", s)
 		}
 	})

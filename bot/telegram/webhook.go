@@ -59,7 +59,7 @@ func (b *Bot) takeWebhook(w http.ResponseWriter, r *http.Request, known func(htt
 	}
 	fault.Point("before-update-stored")
 	if err := b.keep(r.Context(), in.Inbound); err != nil {
-		b.log.Warn("a Telegram update could not be stored; Telegram will send it again", "reason", err)
+		b.log.Warn("could not store a Telegram update; Telegram will send it again", "reason", err)
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK

@@ -192,7 +192,7 @@ func (c *chaos) admitted(channel string) map[string]int {
 				Msg, Approval, Target string
 			}
 			if json.Unmarshal([]byte(text), &said) != nil || !strings.HasPrefix(said.Target, channel+":") ||
-				said.Msg != "a message could not be delivered yet" && said.Msg != "a delivery could not be recorded" {
+				said.Msg != "the delivery of a message was postponed" && said.Msg != "could not record a delivery" {
 				continue
 			}
 			if !slices.ContainsFunc(stops, func(at time.Time) bool { return said.Time.After(at) && said.Time.Before(at.Add(atAStop)) }) {

@@ -196,6 +196,6 @@ func receiver(t *testing.T, ctx context.Context, all []*process) (one *process, 
 		}
 		time.Sleep(5 * time.Millisecond) // only paces the question
 	}
-	require.Fail(t, "no instance takes updates in")
+	require.Fail(t, "no instance receives updates")
 	return nil, nil
 }

@@ -57,7 +57,7 @@ func TestFlow_Duty(t *testing.T) {
 	require.Contains(t, r.reply(r.group, r.alice.Say(r.group, "/duty@approval_test_bot")).Text,
 		"ops: alice\nweb: all of alice, bob, since the calendar cannot be read: it is no calendar in iCalendar form")
 	require.Contains(t, r.reply(r.group, r.mallory.Say(r.group, "/duty@approval_test_bot")).Text, "You are not authorized")
-	require.Contains(t, r.logs.String(), "a duty calendar was not read")
+	require.Contains(t, r.logs.String(), "could not read a duty calendar")
 
 	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "web.ics"), []byte(bobsShift()), 0o600))
 	r.people = fmt.Sprintf("  - {name: alice, telegram: %d, timezone: Asia/Tokyo}\n  - {name: bob, telegram: %d, email: Bob@example.org}\n", r.alice.ID, r.bob.ID)

@@ -328,7 +328,7 @@ func TestPair_WritesTheSamePaths(t *testing.T) {
 	p := pair(t, l.env(), strings.NewReader(""), "--yes")
 	alice.Say(alice.Chat(), "/pair "+p.code)
 	require.Contains(t, p.ends(0), "It is written and in force.")
-	require.NotContains(t, l.errs.String(), "only a restart puts in force")
+	require.NotContains(t, l.errs.String(), "only after a restart")
 	require.Contains(t, l.config(), fmt.Sprintf("# Chats: TELEGRAM_CHAT_ID=%[1]d TELEGRAM_USER_ID=%[1]d\n", alice.ID))
 }
 

@@ -159,7 +159,7 @@ func (a *Auditor) reportNew(ctx context.Context, found proof.Report, err error) 
 	}
 	if err == nil && found.Covered > 0 {
 		if err := a.Store.NoteVerified(ctx, found.Covered); err != nil { // the next check begins further back
-			a.Log.Warn("the last record that the audit log's check covered could not be stored", "reason", err)
+			a.Log.Warn("could not store how far the audit log check got", "reason", err)
 		}
 	}
 	return out, err
@@ -190,12 +190,12 @@ func (a *Auditor) Run(ctx context.Context) error {
 				return nil
 			}
 			if err := a.Checkpoint(ctx); err != nil && ctx.Err() == nil {
-				a.Log.Error("no checkpoint of the audit log could be written", "reason", err)
+				a.Log.Error("could not write a checkpoint of the audit log", "reason", err)
 			}
 			if now := time.Now(); !now.Before(cutAt) {
 				cutAt = now.Add(cutEvery)
 				if err := a.Cut(ctx, now, a.Keep); err != nil && ctx.Err() == nil {
-					a.Log.Error("the audit log was not cut", "reason", err)
+					a.Log.Error("could not cut the audit log", "reason", err)
 				}
 			}
 		}
@@ -228,7 +228,7 @@ func (a *Auditor) Cut(ctx context.Context, now time.Time, keep time.Duration) er
 			if err := s.CutLog(ctx, c.Seq, c.Hash, why); err != nil {
 				return err
 			}
-			a.Log.Info("the audit log begins later now: older records are past the retention", "first", c.Seq+1)
+			a.Log.Info("the audit log was cut: older records are past the retention", "first", c.Seq+1)
 		}
 	}
 	_, err := s.DropCut(ctx) // also what a crash left of an earlier one

@@ -40,7 +40,7 @@ func (a *Auditor) RunChecks(ctx context.Context) error {
 				return nil
 			}
 			if err := a.checkIfDue(ctx); err != nil && ctx.Err() == nil {
-				a.Log.Error("the weekly check of the audit log could not be finished", "reason", err)
+				a.Log.Error("could not finish the weekly check of the audit log", "reason", err)
 			}
 		}
 	})
@@ -52,7 +52,7 @@ func (a *Auditor) checkIfDue(ctx context.Context) error {
 	if err != nil || time.Since(time.UnixMilli(last.AtMs)) < checkEvery {
 		return err
 	}
-	a.Log.Info("the whole audit log is being checked, as every week")
+	a.Log.Info("the weekly check of the whole audit log has begun")
 	found, err := VerifyLog(ctx, paced{a.Store, func() int { return restShare }}, proof.Options{Keys: a.Keys()}, func(int64, int64) {})
 	report, err := a.report(ctx, found, err)
 	if err != nil {
@@ -62,7 +62,7 @@ func (a *Auditor) checkIfDue(ctx context.Context) error {
 		a.Log.Info("the whole audit log is as it was written", "records", report.Records, "checkpoints", report.Checkpoints)
 		return nil
 	}
-	a.Log.Error("the weekly check of the audit log found what the desk did not write; look with: approvalbot audit verify",
+	a.Log.Error("the weekly check of the audit log found records that the desk did not write; look with: approvalbot audit verify",
 		"problem", report.Problem)
 	a.Tell(context.WithoutCancel(ctx), a.Chats(), "⚠️ The weekly check of this approval desk's log and store found something that the desk did "+
 		"not write. What it is: approvalbot audit verify")
@@ -79,7 +79,7 @@ func (a *Auditor) noteChecked(ctx context.Context, problem string) {
 	}, problem)
 	c := store.Checked{AtMs: time.Now().UnixMilli(), Problem: fmt.Sprintf("%.*s", maxSaid, problem)}
 	if err := a.Store.NoteChecked(ctx, c); err != nil { // the next one comes early
-		a.Log.Warn("the result of the audit log's check could not be stored", "reason", err)
+		a.Log.Warn("could not store the result of the audit log check", "reason", err)
 	}
 }
 

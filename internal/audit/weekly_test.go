@@ -67,7 +67,7 @@ func TestWeeklyCheck(t *testing.T) {
 		require.Greater(t, at, again)
 		require.Contains(t, problem, "log record 5001 keeps a checkpoint that is not to be trusted")
 		require.Equal(t, 1, *told)
-		require.Contains(t, log.String(), "found what the desk did not write")
+		require.Contains(t, log.String(), "found records that the desk did not write")
 	})
 }
 

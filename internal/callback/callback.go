@@ -148,7 +148,7 @@ func (c *Channel) again(a approval.Approval, since time.Time, err error) error {
 	age := time.Since(since)
 	var refused Refused
 	if errors.As(err, &refused) || age >= giveUp {
-		c.cfg.Log.Warn("an owner could not be called back; the call is given up", "approval", a.Key, "token",
+		c.cfg.Log.Warn("could not call an owner back; the call is given up", "approval", a.Key, "token",
 			a.Owner, "reason", err)
 		return gone(err.Error())
 	}

@@ -70,10 +70,10 @@ func (d *Daemon) refreshCalendars(ctx context.Context, duty schedule.Duty, fetch
 				return
 			case err != nil:
 				on, _ := duty.WhoNow(c.Roster, time.Now())
-				d.log.Warn("a duty calendar was not read; its last good copy counts for a day, and without one all of the roster",
+				d.log.Warn("could not read a duty calendar; its last good copy counts for a day, and without a copy all of the roster are on duty",
 					"roster", c.Roster, "reason", err, "unknown", on.Unknown != "")
 			case failing:
-				d.log.Info("the duty calendar is read again", "roster", c.Roster)
+				d.log.Info("the duty calendar can be read again", "roster", c.Roster)
 			}
 			read = read || err == nil
 		}
@@ -85,7 +85,7 @@ func (d *Daemon) refreshCalendars(ctx context.Context, duty schedule.Duty, fetch
 		return
 	}
 	if err := d.Store.KeepCalendars(ctx, copies); err != nil && ctx.Err() == nil {
-		d.log.Warn("the duty calendars could not be kept for the next start", "reason", err)
+		d.log.Warn("could not keep the duty calendars for the next start", "reason", err)
 	}
 }
 

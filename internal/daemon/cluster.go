@@ -83,7 +83,7 @@ func (d *Daemon) receive(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		d.log.Info("this instance takes updates in", "channel", name)
+		d.log.Info("this instance receives updates", "channel", name)
 		d.receivers.set(name, b)
 		defer d.receivers.set(name, nil)
 		return b.Run(ctx)
@@ -180,7 +180,7 @@ func (d *Daemon) onChange(ctx context.Context) func(store.Changed) {
 	return func(c store.Changed) {
 		if c.Moved {
 			if err := d.learnMoves(ctx, d.table()); err != nil {
-				d.log.Error("chats that moved could not be looked up", "reason", err)
+				d.log.Error("could not look up chats that moved", "reason", err)
 			}
 		}
 		d.Gate.Upkeep().Wake(ctx, c.Keys...)
@@ -204,7 +204,7 @@ func (d *Daemon) onChange(ctx context.Context) func(store.Changed) {
 // before it counts a yes, and does not count it without.
 func (d *Daemon) learnAbsences(ctx context.Context) {
 	if err := d.Gate.Absences().Learn(ctx); err != nil {
-		d.log.Error("absences cannot be read", "reason", err)
+		d.log.Error("could not read absences", "reason", err)
 	}
 }
 
@@ -243,9 +243,9 @@ func (d *Daemon) botState(ctx context.Context, name string) core.ChannelState {
 	case err != nil:
 		return core.ChannelState{Detail: "unknown: the store does not answer"}
 	case holder == "":
-		return core.ChannelState{Detail: "no instance takes updates in yet"}
+		return core.ChannelState{Detail: "no instance receives updates yet"}
 	}
-	return core.ChannelState{Up: true, Detail: "instance " + holder + " takes updates in"}
+	return core.ChannelState{Up: true, Detail: "instance " + holder + " receives updates"}
 }
 
 // storeName names a store without its password.

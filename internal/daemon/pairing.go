@@ -26,7 +26,7 @@ func (p pairings) Pair(
 ) (right bool, err error) {
 	right, err = p.Door.Pair(ctx, v, code, who, handled)
 	if right {
-		p.desk.log.Info("a pairing code was given in a chat; missing has the lines that the configuration lacks",
+		p.desk.log.Info("a pairing code was given in a chat; the field missing has the lines that the configuration lacks",
 			"channel", who.Chat.Channel, "target", who.Chat.String(), "person", v.Channel+":"+v.UserID,
 			"name", display.Escape(who.Name), "missing", local.Missing(p.desk.Config(), chatOf(who)))
 	}
@@ -84,7 +84,7 @@ func (p pairings) Accept(ctx context.Context, who core.Caller, id string) (api.R
 	}
 	undo, err := p.desk.options.Local.Write(chatOf(*now.Answer))
 	if err != nil {
-		p.desk.log.Error("a pairing could not be written into the configuration", "reason", err)
+		p.desk.log.Error("could not write a pairing into the configuration", "reason", err)
 		return api.Reloaded{}, approval.Refuse(approval.CodeUnavailable,
 			"The configuration could not be written; see the desk's log.")
 	}

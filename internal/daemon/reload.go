@@ -32,7 +32,7 @@ func (d *Daemon) reloadOnSignal(ctx context.Context) error {
 		select {
 		case <-hup:
 			if _, err := d.Reload(ctx, "signal:SIGHUP"); err != nil {
-				d.log.Error("the configuration was not put in force; the old policy stays", "reason", err)
+				d.log.Error("the new configuration was not applied; the old policy stays", "reason", err)
 			}
 		case <-ctx.Done():
 			return nil
@@ -53,12 +53,12 @@ func (d *Daemon) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, 
 	var mistakes config.Mistakes
 	switch {
 	case errors.As(err, &mistakes):
-		d.log.Error("the configuration was not put in force; the old policy stays", "reason", err)
+		d.log.Error("the new configuration was not applied; the old policy stays", "reason", err)
 		return r, refusalOf(mistakes)
 	case err != nil && approval.CodeOf(err) == "":
-		d.log.Error("the configuration was not put in force; the old policy stays", "reason", err)
+		d.log.Error("the new configuration was not applied; the old policy stays", "reason", err)
 		return r, approval.Refuse(approval.CodeUnavailable,
-			"The configuration could not be put in force and the old policy stays; see the desk's log.")
+			"The new configuration could not be applied, and the old policy stays; see the desk's log.")
 	}
 	return r, err
 }
@@ -106,7 +106,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 		fixed = append(fixed, config.VerifierChatKey)
 	}
 	if len(fixed) > 0 {
-		d.log.Warn("some keys have changed that only a restart puts in force", "keys", strings.Join(fixed, ", "))
+		d.log.Warn("some settings that changed take effect only after a restart", "keys", strings.Join(fixed, ", "))
 	}
 	table := effective.Table(next).After(d.table())
 	rules, err := d.rulesOf(ctx, next, table)
@@ -145,7 +145,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	}
 	d.loaded.Store(generation)
 	if err != nil {
-		d.log.Error("the other instances could not be notified of the new policy; "+
+		d.log.Error("could not notify the other instances of the new policy; "+
 			"until a reload here succeeds, some instances refuse calls", "reason", err)
 	}
 	d.log.Info("the configuration was reloaded", "policy", r.PolicyHash[:12], "changed", r.Changed, "by", by, "looser",
@@ -155,7 +155,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 		r.Ended, r.EndsLater = list(gone.Lines()), gone.Waits
 	}
 	if err := d.Gate.Upkeep().Rejudge(context.WithoutCancel(ctx)); err != nil {
-		d.log.Error("pending approvals could not all be judged again; each will be at its next vote", "reason", err)
+		d.log.Error("could not judge all pending approvals again; each will be judged at its next vote", "reason", err)
 	}
 	became := "became looser"
 	if len(r.Looser) == 0 {
@@ -173,7 +173,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 func (d *Daemon) otherwise(ctx context.Context, next core.Policy) []string {
 	found, err := d.Gate.Upkeep().Otherwise(ctx, next, policy.Examples())
 	if err != nil {
-		d.log.Warn("the calls that the new policy judges otherwise could not be found", "reason", err)
+		d.log.Warn("could not find out which calls the new policy judges differently", "reason", err)
 		return nil
 	}
 	return found.Lines()
@@ -185,7 +185,7 @@ func (d *Daemon) announceVersion(ctx context.Context) {
 	looser := list(effective.LooserByVersion(d.Config()))
 	told, err := d.Gate.Upkeep().AnnounceVersion(ctx, "0.2", looser)
 	if err != nil {
-		d.log.Error("what this version allows beyond the earlier one could not be recorded", "reason", err)
+		d.log.Error("could not record what this version newly allows", "reason", err)
 	}
 	if !told || len(looser) == 0 {
 		return
@@ -223,7 +223,7 @@ func (d *Daemon) tell(ctx context.Context, chats []approval.Target, text string)
 			ctx, cancel := context.WithTimeout(ctx, announceTime)
 			defer cancel()
 			if _, err := b.Post(ctx, t, core.Posting{Text: text}); err != nil {
-				d.log.Warn("a chat could not be notified; it is not tried again", "target", t.String(), "reason",
+				d.log.Warn("could not notify a chat; this is not tried again", "target", t.String(), "reason",
 					err)
 			}
 		})
@@ -310,7 +310,7 @@ func (d *Daemon) follow(ctx context.Context) error {
 		why := whyStray(err)
 		if d.outdatedReason.Store(&why); why != logged && ctx.Err() == nil {
 			if logged = why; err != nil {
-				d.log.Error("this instance cannot follow the others to another policy", "reason", err)
+				d.log.Error("this instance could not follow the others to another policy", "reason", err)
 			}
 		}
 		select {

@@ -85,7 +85,7 @@ func Serve(ctx context.Context, s Start) error {
 		own := clientDesk(cfg, d.Auditor.DeskKeys())
 		own.Server = "" // its operator's
 		if err := files.Point(own, cfg.TokenName); err != nil {
-			log.Warn("the client files beside the configuration were not given this desk's keys", "error", err)
+			log.Warn("could not write this desk's keys into the client files beside the configuration", "error", err)
 		}
 	}
 	keepHeapFloor(config.NewEnviron(s.Environ)["GOGC"])

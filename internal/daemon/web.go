@@ -107,7 +107,7 @@ func (d *Daemon) greet(ctx context.Context, terminal io.Writer) error {
 	}
 	_, secret, err := d.SignIn.OwnLink(ctx, person)
 	if err != nil {
-		d.log.Warn("no link to the desk's pages could be made; approvalbot login makes one", "reason", err)
+		d.log.Warn("could not make a link to the desk's pages; approvalbot login makes one", "reason", err)
 		return nil
 	}
 	_, err = fmt.Fprintf(terminal, "\nOr decide in a browser. This link signs you in as %s, once, within five minutes:"+

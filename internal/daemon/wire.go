@@ -234,7 +234,7 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 		d.log.Error("not ready yet", "reason", err)
 	}
 	if err := d.Auditor.RecordLoss(ctx); err != nil {
-		d.log.Error("what the write-ahead log lost could not be recorded", "reason", err)
+		d.log.Error("could not record which commits the damaged write-ahead log lost", "reason", err)
 	}
 	if err := d.settle(ctx); err != nil {
 		stopStore()
@@ -310,7 +310,7 @@ func (d *Daemon) onTime(ctx context.Context) error {
 	ready := d.caughtUp(ctx)
 	work.Go(func() error { // it was planned by the configuration of before
 		if err := d.Gate.Upkeep().Replan(ctx); err != nil && ctx.Err() == nil {
-			d.log.Error("reminders were not rescheduled for this configuration; each approval's will be at its next step", "reason", err)
+			d.log.Error("could not reschedule reminders for this configuration; each approval reschedules its own at its next step", "reason", err)
 		}
 		return nil
 	})
@@ -327,7 +327,7 @@ func (d *Daemon) sweep(ctx context.Context) error {
 			CallsMs:     d.Gate.Rules().RetryWindowMs,
 		}
 		if n, err := d.Store.Sweep(ctx, time.Now().UnixMilli(), keep); err != nil && ctx.Err() == nil {
-			d.log.Error("old approvals could not be deleted", "reason", err)
+			d.log.Error("could not delete old approvals", "reason", err)
 		} else if n > 0 {
 			d.log.Info("deleted approvals older than the retention", "count", n)
 		}

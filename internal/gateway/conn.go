@@ -231,7 +231,7 @@ func (c *conn) notify(at int64) {
 		}
 		batch, news, err := c.g.cfg.Feed.After(c.ctx, at)
 		if err != nil && c.ctx.Err() == nil {
-			c.g.log.Error("the log cannot be read for a gateway client", "reason", err)
+			c.g.log.Error("could not read the log for a gateway client", "reason", err)
 			c.end(websocket.StatusInternalError, "the log cannot be read right now; connect again, with lastSeq")
 			return
 		}

@@ -76,7 +76,7 @@ func refused(err error, log *slog.Logger) *refusal {
 	}
 	e, ok := errors.AsType[*approval.Error](err)
 	if !ok || known()[e.Code].code == "" {
-		log.Error("a gateway request could not be answered", "reason", err)
+		log.Error("could not answer a gateway request", "reason", err)
 		e = errUnavailable
 	}
 	k := known()[e.Code]

@@ -89,7 +89,7 @@ func (g *Gateway) notices(ctx context.Context, t events.Entry) []notice {
 	}
 	list, err := g.noticesOf(context.WithoutCancel(ctx), t)
 	if err != nil { // sent without what could not be read, and not kept so
-		g.log.Error("gateway clients are notified of an approval without its call", "approval", t.Event.Code,
+		g.log.Error("could not read an approval's call; gateway clients are notified without it", "approval", t.Event.Code,
 			"reason", err)
 		return list
 	}

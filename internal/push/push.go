@@ -91,8 +91,8 @@ func (c *Channel) Post(ctx context.Context, to approval.Target, p core.Posting) 
 		if err := c.cfg.Drop(ctx, s.Person, s.ID); err != nil {
 			return core.Posted{}, err
 		}
-		c.cfg.Log.Info("a browser takes no notifications any more; its subscription is removed", "person", s.Person)
-		return core.Posted{}, gone("the browser takes no notifications any more")
+		c.cfg.Log.Info("a browser no longer accepts notifications; its subscription is removed", "person", s.Person)
+		return core.Posted{}, gone("the browser no longer accepts notifications")
 	default:
 		return core.Posted{}, refusal(answer)
 	}

@@ -232,7 +232,7 @@ func TestFaults(t *testing.T) {
 	r = d.do("POST", "/v1/approvals", "agent", `{"toolName":"read","params":{"k":"v4lue"}}`)
 	require.Equal(t, "unavailable", r.problem(t).Code)
 	require.NotContains(t, r.text, "store")
-	require.Contains(t, d.logs.String(), "could not be answered")
+	require.Contains(t, d.logs.String(), "could not answer a request")
 	require.NotContains(t, d.logs.String(), "v4lue")
 }
 

@@ -143,7 +143,7 @@ func (s *Store) commit(jobs []*job) {
 	for i, j := range jobs {
 		switch o := &outcomes[i]; {
 		case o.panicked != nil:
-			s.log.Error("store: a change panicked; the panic goes on in its caller", "panic", o.panicked, "stack", string(o.stack))
+			s.log.Error("store: a change caused a panic, which goes on in its caller", "panic", o.panicked, "stack", string(o.stack))
 		case o.err == nil:
 			o.err = err
 		}
@@ -156,7 +156,7 @@ func (s *Store) commit(jobs []*job) {
 func (s *Store) wrote(outcomes []outcome, b *batch) {
 	switch i := slices.IndexFunc(outcomes, func(o outcome) bool { return o.failed }); {
 	case i >= 0:
-		s.log.Error("store: a change could not be written", "error", outcomes[i].err)
+		s.log.Error("store: could not write a change", "error", outcomes[i].err)
 		s.broken.Store(true)
 	case b.wrote:
 		s.broken.Store(false)

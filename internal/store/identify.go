@@ -215,7 +215,7 @@ func (s *Store) noteMarked(mark string) {
 		err = errors.Join(err, f.Sync(), f.Close(), syncDir(filepath.Dir(mark)))
 	}
 	if err != nil {
-		s.log.Warn("it cannot be noted beside the key file that the store's rows have MACs, so a database that is put "+
+		s.log.Warn("could not record beside the key file that the store's rows have MACs, so a database that is put "+
 			"back to an older release's state would be believed", "reason", err)
 	}
 }

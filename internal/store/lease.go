@@ -70,7 +70,7 @@ func (s *Store) give(l *lease) {
 		return t.notify(note{From: s.heartbeat.id, Freed: true})
 	})
 	if err != nil {
-		s.log.Warn("a lease was not given back; another instance can take it when this one has ended", "lease", l.name, "reason", err)
+		s.log.Warn("could not give a lease back; another instance can take it when this one has ended", "lease", l.name, "reason", err)
 	}
 }
 
@@ -135,7 +135,7 @@ func (s *Store) await(ctx context.Context, name string) (*lease, error) {
 		case errors.Is(err, errEnded):
 			return nil, fmt.Errorf("lease %q cannot be had: %w", name, err)
 		case err != nil:
-			s.log.Warn("a lease cannot be taken now; trying again", "lease", name, "reason", err)
+			s.log.Warn("could not take a lease; trying again", "lease", name, "reason", err)
 		}
 		select {
 		case <-freed:

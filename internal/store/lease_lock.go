@@ -53,7 +53,7 @@ func (s *Store) keepLock(ctx context.Context) {
 		}
 		if err.Error() != said {
 			said = err.Error()
-			s.log.Warn("this instance has no lock that ends with it; if it dies, others wait ten seconds", "reason", err)
+			s.log.Warn("could not get a lock that ends with this instance; if it dies, others wait ten seconds", "reason", err)
 		}
 		select {
 		case <-time.After(lockAgain):

@@ -95,7 +95,7 @@ func (s *Store) Listen(ctx context.Context, changed func(Changed)) error {
 		if ctx.Err() != nil {
 			break
 		}
-		s.log.Warn("notifications of other instances do not arrive; asking for changes instead", "reason", err)
+		s.log.Warn("notifications from other instances do not arrive; polling for changes instead", "reason", err)
 		l.poll(ctx)
 		select {
 		case <-time.After(listenAgain):
@@ -191,7 +191,7 @@ func (l *listener) take() {
 	l.store.due.touch(chats)
 	if policy {
 		if err := l.store.readPolicy(context.Background()); err != nil {
-			l.store.log.Warn("the policy that counts cannot be read; trying again", "reason", err)
+			l.store.log.Warn("could not read which policy is in force; trying again", "reason", err)
 		}
 	}
 	l.read()
@@ -210,7 +210,7 @@ func (l *listener) poll(ctx context.Context) {
 func (l *listener) read() {
 	c, err := l.news()
 	if err != nil {
-		l.store.log.Warn("the log cannot be read for news; trying again", "reason", err)
+		l.store.log.Warn("could not read new records of the log; trying again", "reason", err)
 		return
 	}
 	c.Moved, l.moved = l.moved, false

@@ -123,7 +123,7 @@ func (s *Store) awaitServer(ctx context.Context, config *pgx.ConnConfig, patienc
 			return err
 		}
 		if !logged {
-			s.log.Warn("PostgreSQL takes no connections yet; waiting for it", "for", patience, "reason", err)
+			s.log.Warn("PostgreSQL does not accept connections yet; waiting for it", "for", patience, "reason", err)
 			logged = true
 		}
 		select {

@@ -66,7 +66,7 @@ func TestOpenWaitsForAServerThatStarts(t *testing.T) {
 			}
 			server.Start(t)
 			require.NoError(t, <-opened)
-			require.Equal(t, 1, strings.Count(lines.text.String(), "takes no connections yet"), lines.text.String())
+			require.Equal(t, 1, strings.Count(lines.text.String(), "does not accept connections yet"), lines.text.String())
 		})
 	}
 }

@@ -67,7 +67,7 @@ func (p *livePages) live(out http.ResponseWriter, r *http.Request, s signin.Sess
 	defer p.changes.Listen()()
 	to := &stream{w: out, control: http.NewResponseController(out)}
 	if err := p.follow(r, to); err != nil && r.Context().Err() == nil {
-		p.log.Debug("a page is cut off", "reason", err)
+		p.log.Debug("the live updates of a page were stopped", "reason", err)
 	}
 }
 

@@ -86,7 +86,7 @@ func (p page) dayHead(s signin.Session, title string) head {
 func (p page) show(out http.ResponseWriter, status int, page templ.Component) {
 	b, err := fragment(page)
 	if err != nil {
-		p.log.Error("page not made", "error", err)
+		p.log.Error("could not make a page", "error", err)
 		http.Error(out, "This page could not be made; the desk's log says why.", http.StatusInternalServerError)
 		return
 	}
@@ -109,7 +109,7 @@ func (p page) say(out http.ResponseWriter, status int, s signin.Session, title, 
 
 // failed answers if the desk itself could not work.
 func (p page) failed(out http.ResponseWriter, s signin.Session, err error) {
-	p.log.Error("a page could not be served", "reason", err)
+	p.log.Error("could not serve a page", "reason", err)
 	p.say(out, http.StatusServiceUnavailable, s, "Not now", "The desk cannot do that right now. Try again in a moment.")
 }
 
@@ -117,7 +117,7 @@ func (p page) failed(out http.ResponseWriter, s signin.Session, err error) {
 func (p page) refuse(out http.ResponseWriter, s signin.Session, err error) {
 	text, status, title := textOf(err), statusOf(err), "Not now"
 	if approval.CodeOf(err) == "" {
-		p.log.Error("a page could not be made", "reason", err)
+		p.log.Error("could not make a page", "reason", err)
 	}
 	if status == http.StatusNotFound {
 		title = "Not found"

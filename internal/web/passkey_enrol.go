@@ -118,7 +118,7 @@ func (p *enrolPages) finishEnrolment(_ http.ResponseWriter, r *http.Request, s s
 	}
 	c, err := lib.CreateCredential(enrollee(s.Person), session, said)
 	if err != nil {
-		p.log.Info("a passkey was not made", "person", s.Person, "reason", err)
+		p.log.Info("could not make a passkey", "person", s.Person, "reason", err)
 		return nil, noPasskeyMade()
 	}
 	made, err := passkeyOf(c)

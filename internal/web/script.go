@@ -37,7 +37,7 @@ func (p page) script(f func(http.ResponseWriter, *http.Request, signin.Session) 
 		if err != nil {
 			status = scriptStatus(err)
 			if status == http.StatusInternalServerError {
-				p.log.Error("a page's request could not be answered", "path", r.Pattern, "reason", err)
+				p.log.Error("could not answer a page's request", "path", r.Pattern, "reason", err)
 			}
 			no := &approval.Error{}
 			_ = errors.As(err, &no)
@@ -95,7 +95,7 @@ func inWords(err error) string {
 // notThere answers with a page that gives the reason.
 func (p page) notThere(out http.ResponseWriter, r *http.Request, s signin.Session, err error) {
 	if scriptStatus(err) == http.StatusInternalServerError {
-		p.log.Error("a page could not be shown", "path", r.Pattern, "reason", err)
+		p.log.Error("could not show a page", "path", r.Pattern, "reason", err)
 	}
 	p.show(out, scriptStatus(err), alertPage(p.head(s, "Not there"), inWords(err)))
 }

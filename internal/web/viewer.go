@@ -77,7 +77,7 @@ func (p *viewerPages) watchedPage(out http.ResponseWriter, r *http.Request, _ si
 	out.Header().Set("Connection", "close") // so that a caller never keeps more connections than requests
 	list, err := p.awaitWatched(r, v, r.URL.Query().Get("known"))
 	if err != nil {
-		p.log.Error("a viewer's list could not be made", "reason", err)
+		p.log.Error("could not make a viewer's list", "reason", err)
 		http.Error(out, "The desk cannot do that right now.", http.StatusServiceUnavailable)
 		return
 	}

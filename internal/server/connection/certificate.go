@@ -129,7 +129,7 @@ func (c *Certificate) at(now time.Time) *tls.Certificate {
 	c.seen = state
 	pair, err := loadPair(c.files[0], c.files[1])
 	if err != nil {
-		c.log.Error("the renewed TLS certificate cannot be used; the old one stays", "reason", err)
+		c.log.Error("could not use the renewed TLS certificate; the old one stays", "reason", err)
 		return c.pair
 	}
 	c.use(pair)

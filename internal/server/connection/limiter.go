@@ -87,7 +87,7 @@ func (l *Limiter) failed(err error) {
 		return
 	}
 	l.metrics.AcceptFailed()
-	why := "connections cannot be accepted"
+	why := "could not accept connections"
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		why += ": the file descriptors have run out; raise the limit (LimitNOFILE= of systemd, ulimit -n)"
 		l.mu.Lock()

@@ -115,7 +115,7 @@ func (f *Feed) Run(ctx context.Context) error {
 		if f.listeners.Load() == 0 {
 			f.forget()
 		} else if _, err := f.Head(ctx); err != nil && ctx.Err() == nil {
-			f.logger.Error("the log cannot be read; listeners wait", "reason", err)
+			f.logger.Error("could not read the log; event streams wait", "reason", err)
 		}
 		select {
 		case <-f.nudge:
@@ -164,12 +164,12 @@ func (f *Feed) read(ctx context.Context, after int64, limit int) ([]Entry, error
 				out[i].chunk, err = chunkOf(e.Event, said)
 			}
 			if err != nil {
-				f.logger.Error("an entry of the log is not sent to listeners", "reason", err)
+				f.logger.Error("a log record was not sent to event streams", "reason", err)
 			}
 			continue
 		}
 		if out[i].Event, err = eventOf(e.Event); err != nil {
-			f.logger.Error("an entry of the log is not sent to listeners", "reason", err)
+			f.logger.Error("a log record was not sent to event streams", "reason", err)
 		}
 		if out[i].Event == nil {
 			continue
