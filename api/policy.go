@@ -169,7 +169,7 @@ type Reloaded struct {
 	Unproved   []string `json:"unproved,omitempty" doc:"What changed, if the form of the new policy proves neither that it allows more nor that it does not."`
 	Otherwise  []string `json:"otherwise,omitempty" doc:"If unproved is not empty: how many of the calls that were asked for lately and of the desk's examples are judged otherwise now, then ten of them, those that run now first, and how many more. Without operator.approvals the numbers alone."`
 	Tighter    []string `json:"tighter,omitempty" doc:"What changed, if its form proves that it allows no more."`
-	Restart    []string `json:"restart" doc:"Keys that have changed and that only a restart puts in force."`
+	Restart    []string `json:"restart" doc:"Changed keys that take effect only after a restart."`
 	Ended      []string `json:"ended,omitempty" doc:"What people had whom the configuration no longer names, one person each: sessions, login links and push subscriptions that are ended, passkeys that are suspended."`
 	EndsLater  bool     `json:"endsLater,omitempty" doc:"That it ends when every instance has this configuration."`
 }

@@ -101,7 +101,7 @@ func TestEventsEnd(t *testing.T) {
 	page := &trips{next: []func(*http.Request) (*http.Response, error){func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
 	}}}
-	require.ErrorContains(t, page.client().Events(t.Context(), "", func(api.Event) error { return nil }), "no event stream")
+	require.ErrorContains(t, page.client().Events(t.Context(), "", func(api.Event) error { return nil }), "event stream")
 	odd := &trips{next: []func(*http.Request) (*http.Response, error){streams(text("data: nonsense\n\n"))}}
 	require.ErrorContains(t, odd.client().Events(t.Context(), "", func(api.Event) error { return nil }), "not the JSON")
 }

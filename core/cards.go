@@ -45,7 +45,7 @@ func (g *Gate) Draw(ctx context.Context, d approval.Delivery) (card.Drawing, err
 	}
 	a, err := g.store.Newest(ctx, d.Key) // a card does not show the other cards
 	if errors.Is(err, ErrDisbelieved) {
-		return card.Drawing{Skip: "its approval was changed by something else than the desk"}, nil
+		return card.Drawing{Skip: "its approval was changed by a program other than the desk"}, nil
 	}
 	if err != nil {
 		return card.Drawing{}, err

@@ -34,7 +34,8 @@ func claim(a approval.Approval, in ClaimInput, call approval.Call, policyDenies 
 		return Change{}, approval.NotClaimable(approval.WhyRevoked,
 			"An earlier run was reported as succeeded after all, so the retry was taken back.")
 	case a.EarlierRun(in.ClaimID) >= 0:
-		return Change{}, approval.Refuse(approval.CodeAlreadyUsed, "That claimId names an earlier run of this call; claim the retry by another one.")
+		return Change{}, approval.Refuse(approval.CodeAlreadyUsed, "That claimId names an earlier run of this call; "+
+			"use a new claimId to claim the retry.")
 	}
 	sameID := in.ClaimID != "" && in.ClaimID == a.ClaimID
 	repeat := a.ClaimedAtMs != 0 && a.Result == nil && sameID
@@ -119,7 +120,7 @@ func sameCall(fingerprint string, in ClaimInput, call approval.Call) error {
 	}
 	if got.Fingerprint != fingerprint {
 		return approval.Refuse(approval.CodeFingerprintMismatch,
-			"This is not the call that was approved: its fingerprint is another one.")
+			"This is not the call that was approved: its fingerprint is different.")
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func (g *Gate) consult(ctx context.Context, who authority, call approval.Call, c
 	if ctx.Err() != nil {
 		// The caller hung up while the authorities were asked, so their answers are no
 		// verdicts, and are not put on record.
-		return c, approval.Refuse(approval.CodeUnavailable, "The request was broken off before everybody was asked.")
+		return c, approval.Refuse(approval.CodeUnavailable, "The request was broken off before everyone was asked.")
 	}
 	return c.tightened(call), nil
 }

@@ -76,7 +76,7 @@ func TestANoteThatCannotBeHandedOn(t *testing.T) {
 	a := d.submit(t, "ask")
 	for note, want := range map[string]string{
 		strings.Repeat("x", 501):          "The note has 501 characters; at most 500 reach the agent, so your answer was not counted. Shorten it.",
-		"run\u202eit":                     "The note has a character that cannot be seen, U+202E, at place 4, so your answer was not counted. Write it anew.",
+		"run\u202eit":                     "The note has a character that cannot be seen, U+202E, at place 4, so your answer was not counted. Write it again.",
 		"a\u200bb":                        "U+200B",
 		"a \U000E0041":                    "U+E0041",
 		strings.Repeat("password=x ", 45): "characters; at most 500",

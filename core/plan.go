@@ -340,7 +340,8 @@ func (c Change) askElsewhere(rules *Rules, now int64) (_ Change, stepped bool) {
 // insteadOf asks all others who were not asked, in place of a person who cannot be reached.
 // It asks people in quiet hours, without a sound, only if no one else has heard of it.
 func insteadOf(a approval.Approval, name string, rules *Rules, now int64) schedule.Step {
-	s := schedule.Step{Kind: schedule.StepEscalate, Instead: true, Why: name + " cannot be reached, so everybody is asked"}
+	s := schedule.Step{Kind: schedule.StepEscalate, Instead: true,
+		Why: name + " cannot be reached, so everyone is asked"}
 	reached := false
 	for _, other := range people.Names(reachable(a, rules.People)) {
 		switch asked, asleep := slices.Contains(a.AlsoAsked, other), quiet(a, other, rules, now); {

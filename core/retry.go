@@ -40,11 +40,11 @@ func notAgain(a approval.Approval, b Ballot, round *approval.RetryRound, t today
 	case a.ClaimedAtMs == 0 && wasSigned(a):
 		return approval.NotClaimable(approval.WhyLate, "A signed yes that was not claimed in time is not opened again; the agent must ask again.")
 	case b.After != nil && *b.After != len(a.RetriedBy):
-		return approval.NotClaimable(approval.WhyLate, fmt.Sprintf("That was said after %d retries of it, and there are %d by now; "+
-			"look at %s again.", *b.After, len(a.RetriedBy), a.Code))
+		return approval.NotClaimable(approval.WhyLate, fmt.Sprintf("That answer came after %d retries, and there "+
+			"are %d by now; look at %s again.", *b.After, len(a.RetriedBy), a.Code))
 	case round == nil && a.ClaimedAtMs != 0 && unknown && b.namesNoRun() && saidRetry(a, rules.People.Identify(b.Voter)):
 		return approval.NotClaimable(approval.WhyPending, fmt.Sprintf("You let it run again before, and that run has reported no result; "+
-			"to let it run once more name the run (after: %d).", len(a.RetriedBy)))
+			"to let it run once more, name the run (after: %d).", len(a.RetriedBy)))
 	case t.judgement == nil || callGone(a, rules, now):
 		return retryDataGone()
 	case a.Retries >= maxRetries:
@@ -82,7 +82,7 @@ func askerGone(a approval.Approval, rules *Rules) string {
 	person, may := rules.Owners[a.Owner]
 	switch {
 	case !may:
-		return "The token " + a.Owner + ", which asked for it, may not ask any more."
+		return "The token " + a.Owner + ", which asked for it, may no longer ask."
 	case person != "" && !rules.People.IsAsker(approval.Voter{Person: person}, a.Askers):
 		return "The token " + a.Owner + ", which asked for it, is another person's now; the agent must ask again."
 	}
@@ -124,7 +124,7 @@ func voteAgain(a approval.Approval, b Ballot, t today, rules *Rules, now int64) 
 	case b.Decision == approval.Retry && b.Chat != nil && round != nil &&
 		b.ReceivedMs < round.OpenedAtMs:
 		return refusedAgain(a, v, b, approval.Refuse(approval.CodeDecisionNotOffered,
-			"That was said before this retry of %s was asked for; look at it, and say it again.", a.Code), now), nil
+			"That answer came before this retry of %s was asked for; look at it, and answer again.", a.Code), now), nil
 	}
 	var view approval.Approval
 	if b.Decision == approval.Deny {

@@ -173,7 +173,8 @@ func (s *submission) begin(f Existing, now int64) ([]Change, submitted, error) {
 		return answer, submitted{}, err
 	}
 	if s.call.Supersedes != "" && f.Superseded == nil {
-		return nil, submitted{}, approval.Invalid(approval.FieldError{Field: "supersedes", Problem: "is no approval of yours"})
+		return nil, submitted{}, approval.Invalid(approval.FieldError{Field: "supersedes", Problem: "is not an " +
+			"approval of yours"})
 	}
 	if f.Superseded != nil && f.Superseded.Final() {
 		return nil, submitted{}, card.Ended(*f.Superseded)
@@ -226,8 +227,8 @@ func (s *submission) answered(f Existing, now int64) ([]Change, error) {
 	conflict := func(text string) error { return approval.Refuse(approval.CodeIDConflict, "%s", text) }
 	switch {
 	case old == nil && f.Another:
-		return nil, conflict("That id is another approval's code, or its id or the beginning of it; " +
-			"choose one that people cannot take for it.")
+		return nil, conflict("That id is the code of another approval, its id, or the beginning of its id; choose " +
+			"an id that people cannot confuse with it.")
 	case old == nil:
 		return nil, nil
 	case old.Fingerprint != s.draft.Fingerprint:

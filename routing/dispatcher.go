@@ -32,7 +32,7 @@ type Outbox interface {
 	Record(ctx context.Context, d approval.Delivered) error
 }
 
-var errTaken = errors.New("this instance stood still, and its chat may be another's by now")
+var errTaken = errors.New("this instance was paused, and another instance may have its chat by now")
 
 // Drawer draws what a delivery should show now; the Gate implements it.
 type Drawer interface {

@@ -109,7 +109,8 @@ func (b *Bot) address(ctx context.Context, t approval.Target, existing string) (
 	switch {
 	case t.Channel != "discord" || !render.IsID(user):
 		return channel{},
-			&core.DeliveryError{Message: "This is no Discord channel: " + render.Cut(t.String(), 100) + ".", Gone: true}
+			&core.DeliveryError{Message: "This is not a Discord channel: " +
+				render.Cut(t.String(), 100) + ".", Gone: true}
 	case direct:
 		id, err := b.dm(ctx, user)
 		return channel{ID: id, Type: kindDM}, err

@@ -102,7 +102,7 @@ func (p *probe) application(ctx context.Context) core.Diagnostic {
 	}
 	if err := p.rest.Call(ctx, http.MethodGet, "/applications/@me", nil, &app); err != nil {
 		text, mend := p.say(err)
-		return core.Fail("discord", "how taps come in cannot be asked: "+text, mend)
+		return core.Fail("discord", "cannot find out how taps come in: "+text, mend)
 	}
 	switch {
 	case p.cfg.Updates == Gateway && app.Endpoint != "":

@@ -71,7 +71,7 @@ func (b *Bot) openPost(ctx context.Context, forum, name string, m render.Message
 // hour; then the end is shown in a message of its own.
 func (b *Bot) Edit(ctx context.Context, to approval.Target, messageID string, card card.Card) error {
 	if !render.IsID(messageID) {
-		return &core.DeliveryError{Message: "This is no Discord message.", MessageGone: true}
+		return &core.DeliveryError{Message: "This is not a Discord message.", MessageGone: true}
 	}
 	rendered, shown := render.Card(card)
 	message := render.Replacement{Message: rendered}

@@ -121,7 +121,7 @@ func TestAdversary_P4_ChatsGone(t *testing.T) {
 			f.RequireTag()
 			return place(f)
 		}, "tag"},
-		"other platform": {func(*rig) approval.Target { return approval.Target{Channel: "telegram", To: "5"} }, "no Discord channel"},
+		"other platform": {func(*rig) approval.Target { return approval.Target{Channel: "telegram", To: "5"} }, "not a Discord channel"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

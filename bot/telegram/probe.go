@@ -102,7 +102,7 @@ func (p *probe) updates(ctx context.Context) []core.Diagnostic {
 	}
 	if err := p.wire.post(ctx, "getWebhookInfo", struct{}{}, &hook); err != nil {
 		text, mend := p.say(err)
-		return []core.Diagnostic{core.Fail(p.cfg.Channel, "how taps come in cannot be asked: "+text, mend)}
+		return []core.Diagnostic{core.Fail(p.cfg.Channel, "cannot find out how taps come in: "+text, mend)}
 	}
 	switch {
 	case p.cfg.Updates == Polling && hook.URL != "":

@@ -85,9 +85,10 @@ func (p *probe) place(ctx context.Context, t approval.Target) core.Diagnostic {
 	}
 	switch {
 	case t.ThreadID != "" && !c.Forum:
-		return core.Warn(what, name+" has no topics: cards go to the chat itself", "take threadId away, or turn topics on")
+		return core.Warn(what, name+" has no topics: cards go to the chat itself", "remove threadId, or turn topics on")
 	case t.ThreadID != "":
-		return core.OK(what, name+": the bot may post and edit; whether topic "+t.ThreadID+" is there can only be seen by posting to it (approvalbot drill)")
+		return core.OK(what, name+": the bot may post and edit; whether topic "+t.ThreadID+" is there shows only "+
+			"when something is posted to it (approvalbot drill)")
 	}
 	return core.OK(what, name+": the bot is in it and may post and edit")
 }

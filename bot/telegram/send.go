@@ -140,7 +140,7 @@ func (b *Bot) send(
 	target = target.Normal()
 	chat, err := strconv.ParseInt(target.To, 10, 64)
 	if target.Channel != b.cfg.Channel || err != nil || chat == 0 {
-		return &core.DeliveryError{Message: "This is no Telegram chat: " + short(target.String()) + ".", Gone: true}
+		return &core.DeliveryError{Message: "This is not a Telegram chat: " + short(target.String()) + ".", Gone: true}
 	}
 	if left := b.pace.left(chat); left > 0 {
 		return &core.DeliveryError{Message: "Telegram asks to wait before the next message to this chat.",

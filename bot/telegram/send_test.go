@@ -111,8 +111,8 @@ func TestAdversary_P4_ChatsThatAreGone(t *testing.T) {
 		"no access":   {func(r *rig) approval.Target { r.group.NoWriteAccess(); return r.place() }, "right to send messages"},
 		"restricted":  {func(r *rig) approval.Target { r.group.Restrict(); return r.place() }, "restricted this chat"},
 		"no admin":    {func(r *rig) approval.Target { c := r.tg.AddChannel("c", ""); c.Demote(); return target(c.ID) }, "administrator of this channel"},
-		"no number":   {func(*rig) approval.Target { return approval.Target{Channel: "telegram", To: "@ops"} }, "no Telegram chat"},
-		"other place": {func(*rig) approval.Target { return approval.Target{Channel: "discord", To: "1"} }, "no Telegram chat"},
+		"no number":   {func(*rig) approval.Target { return approval.Target{Channel: "telegram", To: "@ops"} }, "not a Telegram chat"},
+		"other place": {func(*rig) approval.Target { return approval.Target{Channel: "discord", To: "1"} }, "not a Telegram chat"},
 		"topic deleted": {func(r *rig) approval.Target {
 			forum := r.tg.AddForum("forum", r.alice)
 			forum.AddTopic("first")

@@ -55,7 +55,7 @@ func (h *Handler) typed(ctx context.Context, m Message, card approval.Delivery, 
 			return Reply{}, false, err
 		}
 		if a.Code == cmd.Code && a.Round != nil && !a.TellsOfRound(card) {
-			return Reply{Text: "That message is of an earlier retry of " + a.Code + ", so your answer was not counted. " +
+			return Reply{Text: "That message is about an earlier retry of " + a.Code + ", so your answer was not counted. " +
 				"Answer the newest one, or send: retry " + a.Code}, false, nil
 		}
 	}
@@ -67,7 +67,8 @@ func (h *Handler) typed(ctx context.Context, m Message, card approval.Delivery, 
 	case failed != nil:
 		return Reply{}, false, failed
 	case !ok && h.missesItsCard(m, c):
-		return Reply{Text: "Your answer was not counted: the message that you replied to is no card. Name the code, or reply to the card itself."},
+		return Reply{Text: "Your answer was not counted: the message that you replied to is not a card. Name the " +
+				"code, or reply to the card itself."},
 			false, nil
 	case !ok:
 		return Reply{Ignore: true}, false, nil

@@ -337,7 +337,7 @@ func TestCommandsOnWhatIsFolded(t *testing.T) {
 		w.alice.Say(w.group, "deny", fakechat.TelegramSay{ReplyTo: digest.ID})
 		w.until("an answer", func() bool {
 			return slices.ContainsFunc(w.group.FromBot(), func(m fakechat.TelegramMessage) bool {
-				return strings.Contains(m.Text, "the message that you replied to is no card")
+				return strings.Contains(m.Text, "the message that you replied to is not a card")
 			})
 		})
 		require.Equal(t, approval.Pending, w.get(folded[2]).Status, "a reply to a digest names none")

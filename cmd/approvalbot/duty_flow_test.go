@@ -48,14 +48,14 @@ func TestFlow_Duty(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(r.dir, "web.ics"), []byte("nothing"), 0o600))
 	})
 	unread := r.duty(func(d api.Duty) bool {
-		return d.Unknown == "the calendar cannot be read: it is no calendar in iCalendar form"
+		return d.Unknown == "the calendar cannot be read: it is not a calendar in iCalendar form"
 	})
 	require.Equal(t, []string{"alice", "bob"}, unread.Rosters[1].OnDuty, "never nobody")
 	require.Equal(t, api.Duty{Name: "ops", Among: []string{"alice", "bob"}, OnDuty: []string{"alice"}, Next: []string{}, Timezone: "Europe/Berlin"}, unread.Rosters[0])
 	_, err := r.agent().Duty(r.ctx())
 	require.ErrorContains(t, err, "operator.approvals")
 	require.Contains(t, r.reply(r.group, r.alice.Say(r.group, "/duty@approval_test_bot")).Text,
-		"ops: alice\nweb: all of alice, bob, since the calendar cannot be read: it is no calendar in iCalendar form")
+		"ops: alice\nweb: all of alice, bob, since the calendar cannot be read: it is not a calendar in iCalendar form")
 	require.Contains(t, r.reply(r.group, r.mallory.Say(r.group, "/duty@approval_test_bot")).Text, "You are not authorized")
 	require.Contains(t, r.logs.String(), "could not read a duty calendar")
 

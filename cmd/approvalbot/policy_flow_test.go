@@ -159,7 +159,7 @@ func TestFlow_AlwaysAndTheOperatorsPattern(t *testing.T) {
 	// Whose grant it is has to be somebody's, and is shown.
 	for _, yes := range []string{"--yes=false", "--yes"} {
 		words := r.bad("allowlist", "add", "--owner", "nobody", yes, "--", "git", "status")
-		require.Contains(t, words, "approvalbot: owner is the name of no token of this desk: give one of server.tokens (invalid_request)\n")
+		require.Contains(t, words, "approvalbot: owner is not the name of a token of this desk: give one of server.tokens (invalid_request)\n")
 	}
 	require.Contains(t, r.good("allowlist", "add", "--owner", "agent", "--agent", "main", "--yes", "--", "git", "status"), "granted: ")
 	require.Regexp(t, `ID\tKind\tOwner\tAgent\tRisk\tUntil\tCovers\n\w+\tpattern\tagent\tmain\tR3\t`, r.good("allowlist", "list"))

@@ -45,7 +45,7 @@ func ParseExec(params stdjson.RawMessage) (Exec, []FieldError) {
 		}
 	}
 	one := (e.Command == nil) != (e.Argv == nil)
-	check(one || reported("params") || reported("params.argv"), "command", "or params.argv is required, and not both")
+	check(one || reported("params") || reported("params.argv"), "command", "or params.argv is required, but not both")
 	if e.Command != nil {
 		check(*e.Command != "" && len(*e.Command) <= maxShellLine, "command",
 			"must be a shell line of 1 byte to 128 KiB")
@@ -82,11 +82,11 @@ func execMembers(params []byte) (e Exec, bad []FieldError) {
 		case "command":
 			into = &e.Command
 		case "argv":
-			into, problem = &e.Argv, "must be a list of texts"
+			into, problem = &e.Argv, "must be a list of strings"
 		case "workdir":
 			into = &e.Workdir
 		case "env":
-			into, problem = &e.Env, "must be an object whose values are texts"
+			into, problem = &e.Env, "must be an object whose values are strings"
 		case "timeout":
 			into, problem = &e.TimeoutMs, "must be a whole number of milliseconds"
 		case "host":
@@ -96,8 +96,8 @@ func execMembers(params []byte) (e Exec, bad []FieldError) {
 		case "ask":
 			into = &e.Ask
 		default:
-			problem = "is no parameter of exec, " +
-				"which takes command or argv, workdir, env, timeout, host, security and ask"
+			problem = "is not a parameter of exec, which takes command or argv, workdir, env, timeout, host, " +
+				"security and ask"
 		}
 		if (into == nil || json.Unmarshal(members[name], into) != nil) && len(bad) < maxExecMistakes {
 			bad = append(bad, FieldError{"params." + FieldName(name), problem})

@@ -42,7 +42,8 @@ func ReadNote(text string) (string, *Error) {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), emojiStyle, "")
 	text = strings.Join(strings.Fields(text), " ")
 	if r, at := display.Concealed(text); at > 0 {
-		return refuse("The note has a character that cannot be seen, U+%04X, at place %d, so your answer was not counted. Write it anew.", r, at)
+		return refuse("The note has a character that cannot be seen, U+%04X, at place %d, so your answer was not "+
+			"counted. Write it again.", r, at)
 	}
 	note := display.Redact(text)
 	if n := max(utf8.RuneCountInString(text), utf8.RuneCountInString(note)); n > MaxNote {

@@ -46,7 +46,7 @@ func (s Signature) Signed(y Yes) error {
 	}
 	site, err := SiteOf(s.Origin)
 	if err != nil || site.ID != s.SiteID {
-		return errors.New("its site and its page's origin do not fit each other")
+		return errors.New("its site and its page's origin do not match")
 	}
 	_, err = s.Response.Verify(s.Key, site, y.Challenge())
 	return err
@@ -124,9 +124,9 @@ func clientSaid(raw []byte, site Site, challenge []byte) error {
 	case err != nil:
 		return errors.New("the client data cannot be read")
 	case c.Type != "webauthn.get":
-		return errors.New("the client data is not of a signature")
+		return errors.New("the client data is not for a signature")
 	case !bytes.Equal(got, challenge):
-		return errors.New("the challenge is another one")
+		return errors.New("the challenge is a different one")
 	case site.Origin == "" || c.Origin != site.Origin || c.CrossOrigin:
 		return errors.New("another site's page asked for it")
 	}
@@ -159,11 +159,11 @@ func authenticatorSaid(data []byte, site Site, before uint32) (Seen, error) {
 	case flags&userPresent == 0 || flags&userVerified == 0:
 		return Seen{}, errors.New("the device did not report that a person was present and who it was")
 	case flags&attested != 0 || (len(data) > dataLen) != longer:
-		return Seen{}, errors.New("the authenticator data is not that of a signature")
+		return Seen{}, errors.New("the authenticator data is not for a signature")
 	case flags&backedUp != 0 && flags&backupMayBe == 0:
 		return Seen{}, errors.New("the authenticator data contradicts itself")
 	case (count != 0 || before != 0) && count <= before:
-		return Seen{}, errors.New("the key has counted no further, so there may be a copy of it")
+		return Seen{}, errors.New("the key's signature counter did not increase, so there may be a copy of the key")
 	}
 	return seenIn(data), nil
 }

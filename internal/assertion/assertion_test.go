@@ -63,7 +63,7 @@ func TestVerify_Refuses(t *testing.T) {
 	}{
 		"another challenge": {func(p *softkey.Passkey) assertion.Response {
 			return p.Sign(t, desk(t), []byte("another"))
-		}, "challenge is another"},
+		}, "challenge is a different one"},
 		"another site": {func(p *softkey.Passkey) assertion.Response {
 			return p.SignAs(t, "evil.example.org", honest("challenge"))
 		}, "for another site"},
@@ -81,7 +81,7 @@ func TestVerify_Refuses(t *testing.T) {
 			c := honest("challenge")
 			c.Type = "webauthn.create"
 			return p.SignAs(t, desk(t).ID, c)
-		}, "not of a signature"},
+		}, "not for a signature"},
 		"nobody there": {func(p *softkey.Passkey) assertion.Response {
 			p.Flags = softkey.Verified
 			return p.Sign(t, desk(t), []byte("challenge"))
@@ -107,7 +107,7 @@ func TestVerify_Refuses(t *testing.T) {
 			r := p.Sign(t, desk(t), []byte("challenge"))
 			r.AuthenticatorData = encode(append(decode(t, r.AuthenticatorData), 0))
 			return r
-		}, "not that of a signature"},
+		}, "not for a signature"},
 		"a name twice": {func(p *softkey.Passkey) assertion.Response {
 			r := p.Sign(t, desk(t), []byte("challenge"))
 			r.ClientDataJSON = encode([]byte(`{"type":"webauthn.get",` + string(decode(t, r.ClientDataJSON)[1:])))
@@ -135,7 +135,7 @@ func TestMarshalKey_Refuses(t *testing.T) {
 	short, err := rsa.GenerateKey(rand.Reader, 1024)
 	require.NoError(t, err)
 	_, err = assertion.MarshalKey(assertion.RS256, &short.PublicKey)
-	require.ErrorContains(t, err, "of no accepted kind")
+	require.ErrorContains(t, err, "not of an accepted kind")
 	long, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
 	require.NoError(t, err)
 	for _, algorithm := range []int{assertion.ES256, assertion.RS256, -35} {
@@ -159,7 +159,7 @@ func TestSiteOf(t *testing.T) {
 	}
 	for url, want := range map[string]string{
 		"": "must be the URL", "desk.example.org": "must be the URL", "http://desk.example.org": "must begin with https",
-		"https://192.0.2.1": "no IP address", "https://[::1]:8787": "no IP address", "https://desk": "whole DNS name",
+		"https://192.0.2.1": "for an IP address", "https://[::1]:8787": "for an IP address", "https://desk": "whole DNS name",
 	} {
 		_, err := assertion.SiteOf(url)
 		require.ErrorContains(t, err, want, url)

@@ -57,7 +57,8 @@ func fits(algorithm int, key crypto.PublicKey) error {
 		ok = algorithm == RS256 && k.N.BitLen() >= minRSA
 	}
 	if !ok {
-		return errors.New("the key is of no accepted kind: ES256 on P-256, EdDSA on Ed25519, or RS256 with 2,048 bits at least")
+		return errors.New("the key is not of an accepted kind: ES256 on P-256, EdDSA on Ed25519, or RS256 with " +
+			"2,048 bits at least")
 	}
 	return nil
 }

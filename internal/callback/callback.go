@@ -95,7 +95,7 @@ func (c *Channel) Post(ctx context.Context, to approval.Target, p core.Posting) 
 	owner, ok := c.cfg.Owner(a.Owner)
 	switch {
 	case !ok || owner.Secret == "":
-		return core.Posted{}, gone("the token " + a.Owner + " has no callbackSecret any more")
+		return core.Posted{}, gone("the token " + a.Owner + " no longer has a callbackSecret")
 	case a.CallbackURL == "":
 		return core.Posted{}, gone("the approval has no callbackUrl")
 	}

@@ -146,7 +146,7 @@ func (c *conn) welcome(params json.RawMessage) (h hello, at int64, err error) {
 	if last := in.LastSeq; last != nil {
 		if *last < 0 || *last > at {
 			return h, 0, approval.Invalid(approval.FieldError{Field: "lastSeq",
-				Problem: "must be the seq of an event's payload of this desk, or 0"})
+				Problem: "must be the seq of an event of this desk, or 0"})
 		}
 		at = *last
 	}

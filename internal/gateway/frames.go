@@ -59,7 +59,7 @@ func parse(frame []byte) (req request, id json.RawMessage, err error) {
 	}
 	var bad []approval.FieldError
 	if !validID(req.ID) {
-		bad = append(bad, approval.FieldError{Field: "id", Problem: "must be a text that is not empty, or a number"})
+		bad = append(bad, approval.FieldError{Field: "id", Problem: "must be a non-empty text or a number"})
 	} else {
 		id = req.ID
 	}

@@ -125,7 +125,7 @@ func (g *Gateway) leave() {
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !g.enter() {
 		g.cfg.Server.Refuse(w, r, approval.Refuse(approval.CodeUnavailable,
-			"The approval desk takes no more connections right now."))
+			"The approval desk accepts no more connections right now."))
 		return
 	}
 	defer g.leave()

@@ -93,7 +93,7 @@ func collect(list []json.RawMessage) ([]*entry, error) {
 	}
 	if len(order) > MaxApprovals {
 		return nil, invalid("messages",
-			fmt.Sprintf("must speak of at most %d approvals; leave out what has ended", MaxApprovals))
+			fmt.Sprintf("must name at most %d approvals; leave out those that have ended", MaxApprovals))
 	}
 	return order, nil
 }
@@ -196,7 +196,7 @@ func (e *entry) decision(l Look) (api.Decision, string, *api.Problem) {
 		one, ok := readVerdict(output)
 		switch {
 		case !ok:
-			return refuse("malformed", "The result is no decision: "+
+			return refuse("malformed", "The result is not a decision: "+
 				"it must be {decision, scope, toolName} with approve or deny, and once, session or always.")
 		case one.toolName != "" && one.toolName != l.Approval.ToolName:
 			return refuse("invalid_request", "The result names another tool than the approval.")

@@ -144,7 +144,7 @@ func (s *Stream) End(ctx context.Context) ([]json.RawMessage, []api.MessageCall,
 func interceptChunks(ctx context.Context, approvals Approvals, req api.InterceptRequest) (api.InterceptAnswer, error) {
 	out := api.InterceptAnswer{Chunks: []json.RawMessage{}, Calls: []api.MessageCall{}}
 	if req.Message != nil {
-		return out, invalid("chunks", "or message is required, and not both")
+		return out, invalid("chunks", "or message is required, but not both")
 	}
 	s, err := NewStream(approvals, req)
 	if err != nil {

@@ -24,7 +24,8 @@ func (d *Directory) AdmitsAbsence(a Absence, others Absences) *approval.Error {
 	case !d.Known(a.Person):
 		return NoSuchPerson(a.Person)
 	case a.UntilMs <= a.SinceMs:
-		return approval.Invalid(approval.FieldError{Field: "untilMs", Problem: "must be a time to come, in Unix milliseconds"})
+		return approval.Invalid(approval.FieldError{Field: "untilMs", Problem: "must be a time in the future, in " +
+			"Unix milliseconds"})
 	case a.UntilMs > last:
 		return approval.Invalid(approval.FieldError{Field: "untilMs", Problem: fmt.Sprintf("must be within the next %d days", int(maxAway.Hours()/24))})
 	case a.To == "":
@@ -34,7 +35,8 @@ func (d *Directory) AdmitsAbsence(a Absence, others Absences) *approval.Error {
 	case !d.isApprover(a.To, true):
 		return approval.Invalid(approval.FieldError{Field: "to", Problem: "must be an approver already: being a delegate does not make a person an approver"})
 	case !d.isApprover(a.Person, false):
-		return approval.Invalid(approval.FieldError{Field: "to", Problem: "must be empty: a person who is no approver, or is one only by a role in a chat, has no right to lend"})
+		return approval.Invalid(approval.FieldError{Field: "to", Problem: "must be empty: a person who is not an " +
+			"approver, or only by a role in a chat, has no right to lend"})
 	}
 	away := others.Live(a.SinceMs)
 	away[a.Person] = a

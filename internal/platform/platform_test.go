@@ -40,12 +40,12 @@ func TestRows_HowIdsAreWritten(t *testing.T) {
 func TestRows_WhoCannotBeAPerson(t *testing.T) {
 	for _, c := range []struct{ platform, id, problem string }{
 		{"telegram", "4503599627370496", ""},
-		{"telegram", "4503599627370497", "is no Telegram user id"},
+		{"telegram", "4503599627370497", "is not a Telegram user id"},
 		{"telegram", "-7", "is the id of a group or channel; only people may be listed here"},
 		{"telegram", "777000", "is the id of Telegram itself, never a person's"},
 		{"discord", "222222222222222222", ""},
-		{"discord", "0", "is no Discord id"},
-		{"discord", "9223372036854775807", "is no Discord id"},
+		{"discord", "0", "is not a Discord id"},
+		{"discord", "9223372036854775807", "is not a Discord id"},
 	} {
 		require.Equal(t, c.problem, ByName(c.platform).WrongUser(c.id), c.id)
 	}

@@ -40,7 +40,7 @@ func wrongTelegramUser(id string) string {
 	case n < 0:
 		return "is the id of a group or channel; only people may be listed here"
 	case err != nil || n == 0 || n > maxTelegramID:
-		return "is no Telegram user id"
+		return "is not a Telegram user id"
 	}
 	return ""
 }
@@ -48,7 +48,7 @@ func wrongTelegramUser(id string) string {
 // wrongSnowflake accepts an id of Discord.
 func wrongSnowflake(id string) string {
 	if n, err := strconv.ParseInt(id, 10, 64); err != nil || n <= 0 || n == math.MaxInt64 {
-		return "is no Discord id"
+		return "is not a Discord id"
 	}
 	return ""
 }

@@ -47,7 +47,7 @@ func ReadCalendar(text []byte, emails map[string]string, zone *time.Location, no
 	}
 	cal, err := ics.ParseCalendar(bytes.NewReader(plain))
 	if err != nil {
-		return nil, errors.New("it is no calendar in iCalendar form")
+		return nil, errors.New("it is not a calendar in iCalendar form")
 	}
 	r := &reader{emails: emails, zone: zone, from: now.Add(-before), to: now.Add(ahead), zones: map[string]*time.Location{}}
 	return r.read(cal.Events())
@@ -76,7 +76,7 @@ func eventsOnly(text []byte) ([]byte, error) {
 			continue
 		}
 		if end < 0 {
-			return nil, errors.New("it is no calendar in iCalendar form")
+			return nil, errors.New("it is not a calendar in iCalendar form")
 		}
 		name := strings.ToUpper(string(line[:end]))
 		inEvent := len(open) == 2 && open[1] == "VEVENT"
@@ -84,7 +84,7 @@ func eventsOnly(text []byte) ([]byte, error) {
 		case name == "BEGIN":
 			open = append(open, word)
 			if len(open) > maxDepth || len(open) == 1 && word != "VCALENDAR" {
-				return nil, errors.New("its parts are nested as in no calendar")
+				return nil, errors.New("its parts are not nested as in a calendar")
 			}
 			if len(open) == 2 && word == "VEVENT" {
 				events++
@@ -101,7 +101,7 @@ func eventsOnly(text []byte) ([]byte, error) {
 			}
 			open = open[:len(open)-1]
 		case len(open) == 0:
-			return nil, errors.New("it is no calendar in iCalendar form")
+			return nil, errors.New("it is not a calendar in iCalendar form")
 		case inEvent && wanted.Has(name) && len(line) > maxLine:
 			return nil, fmt.Errorf("event %d has a line of more than %d bytes", events, maxLine)
 		case inEvent && wanted.Has(name):
@@ -154,7 +154,8 @@ func (r *reader) notes(e *ics.VEvent, moved map[string]map[time.Time]bool) error
 		return nil
 	}
 	if param(p, "RANGE") != "" {
-		return errors.New("changes all that follow (RANGE), which is not read; end the series there and begin another one")
+		return errors.New("changes all that follow (RANGE), which is not supported; end the series there and begin " +
+			"a new one")
 	}
 	m, err := r.moment(p, p.Value)
 	if err != nil {
@@ -190,7 +191,7 @@ func (r *reader) event(e *ics.VEvent, moved map[string]map[time.Time]bool) error
 	rule := e.GetProperty(ics.ComponentPropertyRrule)
 	switch {
 	case len(e.GetProperties(ics.ComponentPropertyRrule)) > 1, e.HasProperty(ics.ComponentPropertyRdate), e.HasProperty(ics.ComponentPropertyExrule):
-		return errors.New("comes again by RDATE, EXRULE or two rules, which is not read")
+		return errors.New("repeats by RDATE, EXRULE or two rules, which is not supported")
 	case rule == nil:
 		return r.add(who, start, start.day, span, skip)
 	}

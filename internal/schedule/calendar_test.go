@@ -84,7 +84,7 @@ func TestReadCalendar_Refuses(t *testing.T) {
 	nested := "BEGIN:VCALENDAR\n" + strings.Repeat("BEGIN:X\n", 100_000)
 	for _, c := range []struct{ name, text, want string }{
 		{"nothing", "", ""},
-		{"a page", "<html>", "no calendar"},
+		{"a page", "<html>", "not a calendar"},
 		{"cut off", strings.TrimSuffix(calendar(event+who), "END:VCALENDAR\r\n"), "cut off"},
 		{"too long", strings.Repeat("X", MaxCalendar+1), "longer than"},
 		{"nested without end", nested, "nested"},
@@ -98,11 +98,11 @@ func TestReadCalendar_Refuses(t *testing.T) {
 		{"an odd time", calendar("DTSTART:tomorrow" + who), "a time that cannot be read"},
 		{"a year that is none", calendar("DTSTART:99991124T080000Z" + who), "a time that cannot be read"},
 		{"back in time", calendar("DTSTART:20261124T080000Z DTEND:20261123T080000Z" + who), "ends before it begins"},
-		{"each second", calendar(event + "RRULE:FREQ=SECONDLY" + who), "by a rule that is not read"},
-		{"the first Monday", calendar(event + "RRULE:FREQ=MONTHLY;BYDAY=1MO" + who), "by a rule that is not read"},
-		{"no rule", calendar(event + "RRULE:" + who), "by a rule that is not read"},
-		{"a count that is too high", calendar(event + "RRULE:FREQ=DAILY;COUNT=2147483647" + who), "by a rule that is not read"},
-		{"a negative interval", calendar(event + "RRULE:FREQ=DAILY;INTERVAL=-1" + who), "by a rule that is not read"},
+		{"each second", calendar(event + "RRULE:FREQ=SECONDLY" + who), "by a rule that is not supported"},
+		{"the first Monday", calendar(event + "RRULE:FREQ=MONTHLY;BYDAY=1MO" + who), "by a rule that is not supported"},
+		{"no rule", calendar(event + "RRULE:" + who), "by a rule that is not supported"},
+		{"a count that is too high", calendar(event + "RRULE:FREQ=DAILY;COUNT=2147483647" + who), "by a rule that is not supported"},
+		{"a negative interval", calendar(event + "RRULE:FREQ=DAILY;INTERVAL=-1" + who), "by a rule that is not supported"},
 		{"two rules", calendar(event + "RRULE:FREQ=DAILY RRULE:FREQ=WEEKLY" + who), "two rules"},
 		{"RDATE", calendar(event + "RDATE:20261125T080000Z" + who), "RDATE"},
 		{"all that follow", calendar(event + "RECURRENCE-ID;RANGE=THISANDFUTURE:20261124T080000Z" + who), "all that follow"},
@@ -160,7 +160,7 @@ func TestCalendar(t *testing.T) {
 	require.Equal(t, []string{"bob"}, who().People, "the last good copy")
 	now = now.Add(time.Second)
 	require.Equal(t, among, who().People)
-	require.Equal(t, "all of alice, bob, since the calendar was not read since Tue 24 Nov 2026 13:00 CET: it is no calendar in iCalendar form",
+	require.Equal(t, "all of alice, bob, since the calendar was not read since Tue 24 Nov 2026 13:00 CET: it is not a calendar in iCalendar form",
 		who().String(now, zone))
 
 	text = calendar("DTSTART:20261124T080000Z DURATION:PT1H ATTENDEE:mailto:alice@example.org")

@@ -220,7 +220,7 @@ func (p *planner) escalate(e Escalation) {
 		s.Instead, s.Why = len(left) > 0, "nobody is left to ask"
 	}
 	if s.Instead {
-		s.Why = "nobody of those it is to is left, so everybody is asked"
+		s.Why = "none of its recipients can be asked, so everyone is asked"
 	}
 	s.People, s.Held = p.awake(left, s.After)
 	if len(s.People) == 0 && len(s.Held) > 0 && !p.reached(s.After) {

@@ -54,7 +54,7 @@ func TestPlan(t *testing.T) {
 		{"nobody else is there", sunday, quarter, false, []string{"alice"}, func(c *Contact) { c.RemindAfter = nil },
 			"ops at once (silently) → alice on duty at +5 min (silently) → nobody at +10 min (nobody is left to ask) → telegram:-100 at +14 min (silently) → expires at +15 min"},
 		{"who could not decide is not asked", sunday, quarter, true, []string{"bob"}, func(c *Contact) { c.RemindAfter = nil },
-			"ops at once → bob at +5 min (nobody of those it is to is left, so everybody is asked) → " +
+			"ops at once → bob at +5 min (none of its recipients can be asked, so everyone is asked) → " +
 				"nobody at +10 min (nobody is left to ask) → telegram:-100 at +14 min → expires at +15 min"},
 		{"what comes too late", sunday, 5 * time.Minute, true, all, nil,
 			"ops at once → expires at +5 min (4 later steps never happen)"},

@@ -163,7 +163,8 @@ func (r *reader) parseRule(p *ics.IANAProperty, start moment) (out recurrence, e
 	return out, nil
 }
 
-var errRule = errors.New("comes again by a rule that is not read; every nth day, week, month or year, and days of the week are")
+var errRule = errors.New("repeats by a rule that is not supported; write every nth day, week, month or year, or " +
+	"days of the week")
 
 func atMost(text string, most int) (int, error) {
 	n, err := strconv.Atoi(text)
@@ -203,7 +204,7 @@ func (r *reader) expand(rule recurrence, start moment, found func(day time.Time)
 	for k, n := rule.firstPeriod(r.from.Add(-longest), start), 0; ; k++ {
 		for _, day := range rule.daysOf(k, start) {
 			if r.steps++; r.steps > maxSteps {
-				return errors.New("comes again too often, with all the others")
+				return errors.New("repeats too often, together with the other events")
 			}
 			begins := wall(day, start.minutes, start.zone, false)
 			if rule.over(begins, n) || !begins.Before(r.to) {

@@ -124,7 +124,7 @@ func Decode(body []byte, into any) error {
 	}
 	bad := mistakes("", reflect.TypeOf(into).Elem(), body)
 	if len(bad) == 0 {
-		bad = []approval.FieldError{{Field: "body", Problem: "is not what this request takes"}}
+		bad = []approval.FieldError{{Field: "body", Problem: "does not have the form that this request expects"}}
 	}
 	return approval.Invalid(bad[:min(len(bad), maxMistakes)]...)
 }

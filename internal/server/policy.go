@@ -172,7 +172,7 @@ func (s *Server) dropSession(c *call) (answer, error) {
 func (s *Server) addGrant(c *call, in api.GrantRequest) (answer, error) {
 	if in.Owner != "" && !s.Tokens.Has(in.Owner) {
 		return answer{}, approval.Invalid(approval.FieldError{Field: "owner",
-			Problem: "is the name of no token of this desk: give one of server.tokens"})
+			Problem: "is not the name of a token of this desk: give one of server.tokens"})
 	}
 	p, err := s.gate.Grants().AddPattern(c.ctx, c.who, core.PatternRequest{
 		Owner: in.Owner, AgentID: in.AgentID, ToolName: in.ToolName, Pattern: in.Pattern, MaxClass: in.MaxRiskClass,

@@ -122,9 +122,9 @@ func TestServeTLS(t *testing.T) {
 	require.NoError(t, stop())
 
 	for want, files := range map[string][2]string{
-		"server.tls: certFile cannot be read: no such file":         {"gone.pem", key},
-		"server.tls: keyFile cannot be read: no such file":          {cert, "gone.pem"},
-		"server.tls: certFile and keyFile are no pair: tls: found ": {cert, cert},
+		"server.tls: certFile cannot be read: no such file":                    {"gone.pem", key},
+		"server.tls: keyFile cannot be read: no such file":                     {cert, "gone.pem"},
+		"server.tls: certFile and keyFile do not belong together: tls: found ": {cert, cert},
 	} {
 		_, err = New(Config{Gate: d.gate, CertFile: files[0], KeyFile: files[1]})
 		require.ErrorContains(t, err, want)

@@ -78,7 +78,7 @@ func (d *Door) OwnLink(ctx context.Context, person string) (l LoginLink, secret 
 
 func (d *Door) addLink(ctx context.Context, l LoginLink, handled *approval.InboundRef) (LoginLink, string, error) {
 	if !d.people().Known(l.Person) {
-		return l, "", invalid("person", "must be a person whom the configuration names")
+		return l, "", invalid("person", "must be a person that the configuration names")
 	}
 	secret, now := newSecret(), nowMs()
 	l.Hash, l.EndsMs = secretHash("link", secret), now+linkLife.Milliseconds()
@@ -90,7 +90,8 @@ func (d *Door) addLink(ctx context.Context, l LoginLink, handled *approval.Inbou
 }
 
 // errNoLink says the same of a link that never was, was spent, or is over.
-var errNoLink = approval.Refuse(approval.CodeNotFound, "This link was used already, or is older than five minutes, or never was one.")
+var errNoLink = approval.Refuse(approval.CodeNotFound, "This link was used already, is older than five minutes, or "+
+	"was never valid.")
 
 // Link tells which person a link signs in, and does not spend it. CodeNotFound if
 // it cannot be used (any more).

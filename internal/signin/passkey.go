@@ -186,7 +186,7 @@ func (d *Door) Enrol(ctx context.Context, s Session, p Passkey) (Passkey, error)
 		p.Name = "Passkey"
 	}
 	if !d.people().Known(s.Person) {
-		return p, approval.Refuse(approval.CodeForbidden, "The configuration does not name you any more.")
+		return p, approval.Refuse(approval.CodeForbidden, "The configuration no longer names you.")
 	}
 	fresh, err := d.confirmed(ctx, s)
 	if err != nil {

@@ -154,8 +154,8 @@ func (t *tx) lookup(look core.Lookup) (f core.Existing, err error) {
 	if look.ID != "" {
 		f.ByID, err = t.called(look.ID, look.Owner)
 		if _, doubted := errors.AsType[*Disbelieved](err); doubted {
-			return f, approval.Refuse(approval.CodeIDConflict, "Something else than the desk has changed its record of your request "+
-				"of that id, so the record does not count; ask under another id.")
+			return f, approval.Refuse(approval.CodeIDConflict, "A program other than the desk has changed the "+
+				"desk's record of your request with that id, so the record does not count; ask under another id.")
 		}
 		if err != nil {
 			return f, err

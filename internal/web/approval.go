@@ -427,7 +427,7 @@ func (p *approvalPages) download(out http.ResponseWriter, r *http.Request, s sig
 		payload, err = p.payload(r.Context(), a)
 	}
 	if err == nil && len(payload) == 0 {
-		err = approval.Refuse(approval.CodeNotFound, "The call of %s is not kept any more, or is not to be seen.", a.Code)
+		err = approval.Refuse(approval.CodeNotFound, "The call of %s is no longer kept, or may not be seen.", a.Code)
 	}
 	if err != nil {
 		p.refuse(out, s, err)

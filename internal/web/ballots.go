@@ -54,7 +54,8 @@ func (p ballots) retryOn(withoutResult, confirmed bool, after string) castVote {
 		}
 		n, err := strconv.Atoi(after)
 		if err != nil {
-			return a, approval.Refuse(approval.CodeMalformed, "The page does not say which run it was of: load it again.")
+			return a, approval.Refuse(approval.CodeMalformed,
+				"The page does not say which run it was for: load it again.")
 		}
 		return p.gate.Pages().Retry(ctx, s.WebUser(), a.Code, reason, note, withoutResult, !p.shown.to(s, a), n)
 	}

@@ -101,7 +101,7 @@ func TestAdversary_N3_ForgedInitData(t *testing.T) {
 		"no user":            {initData(botToken, now, "").Encode(), unsaid},
 		"a bot":              {initData(botToken, now, `{"id":111,"is_bot":true}`).Encode(), unsaid},
 		"a user without id":  {initData(botToken, now, `{}`).Encode(), unsaid},
-		"a stranger":         {initData(botToken, now, `{"id":999}`).Encode(), "telegram:999 is no account that the desk knows"},
+		"a stranger":         {initData(botToken, now, `{"id":999}`).Encode(), "telegram:999 is not an account that the desk knows"},
 		"an id in capitals":  {initData(botToken, now, `{"ID":111}`).Encode(), unsaid},
 		"an id twice":        {initData(botToken, now, `{"id":333,"id":111}`).Encode(), unsaid},
 		"a bot, twice":       {initData(botToken, now, `{"id":111,"is_bot":true,"is_bot":false}`).Encode(), unsaid},

@@ -158,14 +158,14 @@ func why(err error) string {
 func begun(r *http.Request) (a asked, err error) {
 	c, err := r.Cookie(stateCookie)
 	if err != nil {
-		return a, refusal("it was not begun in this browser, or more than ten minutes ago")
+		return a, refusal("the sign-in was not begun in this browser, or was begun more than ten minutes ago")
 	}
 	text, err := base64.RawURLEncoding.DecodeString(c.Value)
 	if err == nil {
 		err = json.Unmarshal(text, &a)
 	}
 	if err != nil || a.State == "" || r.URL.Query().Get("state") != a.State {
-		return a, refusal("the answer is to another question than this browser asked")
+		return a, refusal("the answer is to a different question than the one this browser asked")
 	}
 	return a, nil
 }
@@ -248,13 +248,13 @@ func (c claims) check(token *oidc.IDToken, clientID, nonce string, now time.Time
 	case c.Audience != any(clientID) && !slices.Contains(list, any(clientID)):
 		return refusal("the provider's answer is for another program than this desk")
 	case c.Nonce == "" || c.Nonce != nonce || token.Nonce != nonce:
-		return refusal("the answer is to another question than this browser asked")
+		return refusal("the answer is to a different question than the one this browser asked")
 	case c.Issuer != token.Issuer || c.Subject == "" || c.Subject != token.Subject:
 		return refusal("the provider names two different people")
 	case c.For != "" && c.For != clientID, c.For == "" && several && len(list) > 1:
 		return refusal("the provider's answer is for another program than this desk")
 	case age > tokenAge || age < -tokenAhead:
-		return refusal("the provider said it too long ago, or its clock is wrong")
+		return refusal("the provider's answer is too old, or the provider's clock is wrong")
 	}
 	return nil
 }

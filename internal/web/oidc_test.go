@@ -200,8 +200,8 @@ func TestAdversary_N3_OIDCSaysItOfSomebodyElse(t *testing.T) {
 	}{
 		{"another audience", set("aud", "other"), nil, "the provider's description of you cannot be used"},
 		{"another issuer", set("iss", "https://evil.org"), nil, "the provider's description of you cannot be used"},
-		{"another nonce", set("nonce", "x"), nil, "the answer is to another question than this browser asked"},
-		{"no nonce", set("nonce", nil), nil, "the answer is to another question than this browser asked"},
+		{"another nonce", set("nonce", "x"), nil, "the answer is to a different question than the one this browser asked"},
+		{"no nonce", set("nonce", nil), nil, "the answer is to a different question than the one this browser asked"},
 		{"long ago", set("exp", time.Now().Add(-time.Hour).Unix()), nil, "the provider's description of you cannot be used"},
 		{"another's key", nil, other, "the provider's description of you cannot be used"},
 		{"an address that was not verified", set("email_verified", false), nil, "the provider has not verified an email address of yours"},

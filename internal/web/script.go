@@ -23,7 +23,7 @@ func readScript(r *http.Request, into any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	if d.Decode(into) != nil || d.Decode(new(any)) != io.EOF {
-		return approval.Refuse(approval.CodeMalformed, "The page sent something else than it should: load it again.")
+		return approval.Refuse(approval.CodeMalformed, "The page sent unexpected data; reload it.")
 	}
 	return nil
 }

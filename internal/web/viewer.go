@@ -62,12 +62,12 @@ func (p *viewerPages) watchedPage(out http.ResponseWriter, r *http.Request, _ si
 	}
 	v, ok := p.viewer(r)
 	if !ok {
-		http.Error(out, "This viewer token does not count, or no longer: fetch another one.", http.StatusUnauthorized)
+		http.Error(out, "This viewer token is not valid, or no longer valid: fetch a new one.", http.StatusUnauthorized)
 		return
 	}
 	leave, status := p.streams.enter(false, share{"viewer", v.Owner, v.SessionKey, streamsOfAViewer})
 	if status != 0 {
-		http.Error(out, "Too many lists of this session, or of all, are open.", status)
+		http.Error(out, "Too many lists are open, for this session or in total.", status)
 		return
 	}
 	defer leave()

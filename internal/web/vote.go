@@ -99,7 +99,8 @@ func (p *votePages) answer(r *http.Request, v reader, code, number string) (stri
 	}
 	n := card.OptionNumber(number)
 	if n < 1 || n > len(c.Answers) {
-		return "", approval.Refuse(approval.CodeMalformed, "%s has no answer of that number: load the page again.", a.Code)
+		return "", approval.Refuse(approval.CodeMalformed,
+			"%s has no answer with that number: load the page again.", a.Code)
 	}
 	return card.AnswerNote(c.Answers, n), nil
 }

@@ -239,7 +239,7 @@ func (s *Socket) look(kind byte, payload []byte) error {
 		Data json.RawMessage `json:"d"`
 	}
 	if json.Unmarshal(payload, &e) != nil {
-		return errors.New("the gateway sent something else than JSON")
+		return errors.New("the gateway sent something other than JSON")
 	}
 	return s.event(e.Op, e.Type, e.Data)
 }

@@ -303,8 +303,8 @@ func TestAdversary_I12_IdsAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ id, want string }{
 		{"4294967297", ""}, {`"4294967297"`, ""}, {"4503599627370496", ""},
-		{"4503599627370497", "is no Telegram user id"},
-		{"0", "is no Telegram user id"},
+		{"4503599627370497", "is not a Telegram user id"},
+		{"0", "is not a Telegram user id"},
 		{"-1001234567890", "is the id of a group or channel; only people may be listed here"},
 		{`"-1001234567890"`, "is the id of a group or channel; only people may be listed here"},
 		{"1.11111111e+08", "lost digits as a number; write the id in quotes, all its digits"},

@@ -50,7 +50,7 @@ func TestTimelines(t *testing.T) {
 	got, err = Timelines(cfg, Duty(cfg), tuesday, away("bob", "alice"))
 	require.NoError(t, err)
 	require.Equal(t, Timeline{"away", "bob until Tue 18:00 CET, delegate alice"}, got[0])
-	require.Equal(t, Timeline{"R3 now", "telegram:-5 at once → alice at +5 min (nobody of those it is to is left, so everybody is asked) → " +
+	require.Equal(t, Timeline{"R3 now", "telegram:-5 at once → alice at +5 min (none of its recipients can be asked, so everyone is asked) → " +
 		"nobody at +10 min (nobody is left to ask) → reminder to alice at +12 min → expires at +15 min"}, got[3])
 	require.Equal(t, Timeline{"R3 on a Sunday at 03:10", night}, got[4], "bob is back by then")
 	got, err = Timelines(cfg, Duty(cfg), tuesday, away("bob", ""), away("alice", ""))
@@ -118,7 +118,7 @@ func TestWarningsOfCalendars(t *testing.T) {
 	require.Contains(t, said, key+"no such file or directory; until it can be, all of the roster are on duty")
 	require.NoError(t, os.WriteFile(file, []byte("BEGIN:VCALENDAR\nBEGIN:A\nBEGIN:B\nBEGIN:C\nBEGIN:D\n"), 0o600))
 	_, said = warn("ops.ics")
-	require.Contains(t, said, key+"its parts are nested as in no calendar")
+	require.Contains(t, said, key+"its parts are not nested as in a calendar")
 	require.NoError(t, os.WriteFile(file, make([]byte, 2<<20), 0o600))
 	_, said = warn("ops.ics")
 	require.Contains(t, said, key+"it is longer than 1048576 bytes")

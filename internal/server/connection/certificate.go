@@ -73,7 +73,7 @@ func loadPair(certFile, keyFile string) (*tls.Certificate, error) {
 	case errors.As(err, &unread):
 		return nil, fmt.Errorf("keyFile cannot be read: %w", unread.Err)
 	case err != nil:
-		return nil, fmt.Errorf("certFile and keyFile are no pair: %w", err)
+		return nil, fmt.Errorf("certFile and keyFile do not belong together: %w", err)
 	}
 	return &pair, nil
 }
