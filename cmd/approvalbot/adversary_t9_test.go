@@ -60,7 +60,7 @@ func TestAdversary_T9_PutBackFromABackup(t *testing.T) {
 	ln, err := net.Listen("tcp", r.addr)
 	require.NoError(t, err)
 	end()
-	require.ErrorContains(t, d.Run(ctx, ln), "cannot be revoked")
+	require.ErrorContains(t, d.Run(ctx, ln), "cannot revoke")
 	require.NoFileExists(t, d.Config().SocketFile())
 	r.start()
 	_, err = r.agent().Claim(r.ctx(), allowed.ID, api.ClaimRequest{})

@@ -98,7 +98,7 @@ func (t tgTouch) lost() bool {
 // is in the chat, or had given the chat away. It counts when it is made again; if the desk never notes
 // the card, it never does, and the approval does not end.
 func tooEarly(said string) bool {
-	return strings.HasPrefix(said, "Another instance has this chat by now") ||
+	return strings.HasPrefix(said, "Another instance has taken over this chat") ||
 		strings.HasPrefix(said, "Not everything that would run has been shown in this chat. Send /show ")
 }
 

@@ -122,7 +122,9 @@ func TestAdversary_P2_TheSleeperWakes(t *testing.T) {
 	hang.Release()
 	sleeper.thaw()
 	require.NoError(t, sleeper.await(t.Context()))
-	require.Eventually(t, func() bool { return strings.Contains(sleeper.logs.String(), "Another instance has this chat by now") }, patient, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return strings.Contains(sleeper.logs.String(), "Another instance has taken over this chat")
+	}, patient, 10*time.Millisecond)
 	b := c.askAt(sleeper, "job-2", 0)
 	card, err = c.seen.card(t.Context(), b.Code)
 	require.NoError(t, err)

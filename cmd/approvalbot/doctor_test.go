@@ -129,11 +129,11 @@ func TestDoctor_OfARevokedTokenAndAStoppedDesk(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(r.dir, "desk.key")))
 	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "desk.key"), []byte(strings.Repeat("k", 32)), 0o600))
 	require.Contains(t, r.doctor().out, "FAIL  store: store ")
-	require.Contains(t, r.doctor().out, "and this store was sealed with key")
+	require.Contains(t, r.doctor().out, "but this store was sealed with key")
 	require.NoError(t, os.Remove(filepath.Join(r.dir, "desk.key")))
 	require.Contains(t, r.doctor().out, "desk.key is missing, and the store was sealed with it")
 	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "desk.db"), []byte("not a database"), 0o600))
-	require.Contains(t, r.doctor().out, "is no SQLite database")
+	require.Contains(t, r.doctor().out, "is not a SQLite database")
 }
 
 func TestDoctor_AsksVerifierAndClassifier(t *testing.T) {

@@ -165,7 +165,7 @@ func calendarClient(allow []netip.Prefix, trust *tls.Config) *http.Client {
 			MaxResponseHeaderBytes: maxCalendarHeader},
 		CheckRedirect: func(to *http.Request, via []*http.Request) error {
 			if to.URL.Scheme != "https" || len(via) > maxRedirects {
-				return errUnsafe{"its server leads elsewhere than to an https address, or on and on"}
+				return errUnsafe{"its server redirects too often, or to an address that is not https"}
 			}
 			return nil
 		},

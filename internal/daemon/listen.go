@@ -58,8 +58,9 @@ func Listen(s config.Server) (*Listeners, error) {
 			l.twins = append(l.twins, twin)
 		case errors.Is(err, syscall.EADDRNOTAVAIL), errors.Is(err, syscall.EAFNOSUPPORT):
 		default:
-			l.Lost = fmt.Errorf("the pages are at localhost, which is %s too, and that is not this desk's: %w; "+
-				"stop what listens there, or choose another port (server.listen), and start the desk again", other, err)
+			l.Lost = fmt.Errorf("the pages are at localhost, which is %s too, but this desk cannot listen there: "+
+				"%w; stop the program that listens there, or choose another port "+
+				"(server.listen), and start the desk again", other, err)
 		}
 	}
 	return l, nil

@@ -78,9 +78,8 @@ func (p pairings) Accept(ctx context.Context, who core.Caller, id string) (api.R
 			"The code of this pairing was not given in a chat in the last five minutes.")
 	case p.desk.options.Local == nil || !p.desk.options.Local.Writable(chatOf(*now.Answer)):
 		return api.Reloaded{}, approval.Refuse(approval.CodeForbidden,
-			"The desk does not write its configuration, which is its operator's own, "+
-				"or depends on variables that name another chat: "+
-				"add the pairing's lines by hand.")
+			"The desk does not write this configuration, because its operator edited it or its variables name "+
+				"another chat: add the pairing's lines by hand.")
 	}
 	undo, err := p.desk.options.Local.Write(chatOf(*now.Answer))
 	if err != nil {

@@ -35,7 +35,8 @@ func (d *Daemon) socket() (net.Listener, error) {
 	case errors.Is(err, errLive):
 		return nil, fmt.Errorf("server.socket %s: %w; stop it, or set server.socket to another path or to off", path, err)
 	case d.cfg.Server.Socket != "":
-		return nil, fmt.Errorf("server.socket %s cannot be opened: %w (or set server.socket to another path, or to off)",
+		return nil, fmt.Errorf("server.socket %s cannot be opened: %w; repair that, or set "+
+			"server.socket to another path, or to off",
 			path, err)
 	}
 	d.log.Warn("this desk has no Unix socket; set server.socket to a path, or to off", "path", path, "reason", err)

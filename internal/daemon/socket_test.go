@@ -85,10 +85,10 @@ func TestAdversary_T6_NoSocketIfOthersCouldReplaceIt(t *testing.T) {
 	require.ErrorContains(t, open("s", chmod(0o775)), "others may write")
 	require.ErrorContains(t, open("s", chmod(os.ModeSticky|0o777)), "others may write")
 	require.ErrorContains(t, open("gone/s", chmod(0o755)), "no such file")
-	require.ErrorContains(t, open("s", func(_, path string) { require.NoError(t, os.WriteFile(path, nil, 0o600)) }), "something else than a socket")
-	require.ErrorContains(t, open("s", func(dir, path string) { require.NoError(t, os.Symlink(filepath.Join(dir, "x"), path)) }), "something else than a socket")
+	require.ErrorContains(t, open("s", func(_, path string) { require.NoError(t, os.WriteFile(path, nil, 0o600)) }), "not a socket")
+	require.ErrorContains(t, open("s", func(dir, path string) { require.NoError(t, os.Symlink(filepath.Join(dir, "x"), path)) }), "not a socket")
 	if os.Geteuid() == 0 {
-		require.ErrorContains(t, open("s", func(dir, _ string) { require.NoError(t, os.Chown(dir, 12345, 12345)) }), "another user's")
+		require.ErrorContains(t, open("s", func(dir, _ string) { require.NoError(t, os.Chown(dir, 12345, 12345)) }), "another user")
 	}
 }
 

@@ -56,7 +56,7 @@ func openSocket(path string) (*socket, error) {
 		_ = os.Remove(draft)
 	}
 	if err := os.Mkdir(draft, 0o700); err != nil {
-		return nil, fmt.Errorf("the directory in which a socket is made cannot be made anew: %w; move away what is there", err)
+		return nil, fmt.Errorf("cannot recreate the socket's directory: %w; move away what is there", err)
 	}
 	defer func() { _ = os.Remove(draft) }()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: made, Net: "unix"})
@@ -89,7 +89,7 @@ func privateEnough(dir string) error {
 			"run chmod go-w on it", dir, info.Mode().Perm())
 	}
 	if of, ok := info.Sys().(*syscall.Stat_t); ok && of.Uid != 0 && int(of.Uid) != os.Geteuid() {
-		return fmt.Errorf("its directory %s is another user's, who could put a socket of their own there", dir)
+		return fmt.Errorf("its directory %s belongs to another user, who could put a socket of their own there", dir)
 	}
 	return nil
 }
@@ -119,8 +119,8 @@ func lockFolder(dir string) (unlock func(), err error) {
 			return nil, fmt.Errorf("%s cannot be locked: %w", path, err)
 		}
 	}
-	return nil, fmt.Errorf("another process of this user has the lock %s; is a desk starting there, or one that is stopped "+
-		"(kill -CONT, or end it)?", path)
+	return nil, fmt.Errorf("another process of this user has the lock %s; wait if a desk is starting there, or "+
+		"continue or end a stopped one (kill -CONT)", path)
 }
 
 // still reports whether the file that was opened is at the path: the previous holder of
@@ -145,7 +145,7 @@ func vacant(path string) error {
 		return err
 	}
 	if info.Mode().Type() != os.ModeSocket {
-		return errors.New("something else than a socket is there; remove it")
+		return errors.New("the file there is not a socket; remove it")
 	}
 	c, err := net.DialTimeout("unix", path, socketAnswers)
 	switch {
@@ -155,7 +155,7 @@ func vacant(path string) error {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
 		return nil
 	}
-	return fmt.Errorf("a socket is there of which it is not known whether another process answers: %w", err)
+	return fmt.Errorf("cannot find out whether another process answers at the socket there: %w", err)
 }
 
 // Close implements net.Listener. It removes the socket if it is still this desk's. If the lock

@@ -299,7 +299,7 @@ func (d *Daemon) settle(ctx context.Context) error {
 		err = cmp.Or(err, context.Cause(ctx)) // then it may not be done
 	}
 	if err != nil {
-		return fmt.Errorf("the approvals that a restored store would hand out again cannot be revoked: %w", err)
+		return fmt.Errorf("cannot revoke the approvals that a restored store would hand out again: %w", err)
 	}
 	return nil
 }

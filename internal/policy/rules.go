@@ -222,7 +222,7 @@ func (r *opRule) match(m *Match) (bad Mistakes) {
 	r.agents, r.sessions = slices.Clone(m.Agent), slices.Clone(m.Session)
 	named := func(list string, i int, name, exact string) {
 		if name == "" || strings.Contains(exact, "*") {
-			wrong(list, i, fmt.Errorf("%q: an agent is named exactly, a session exactly or by a beginning and *", name))
+			wrong(list, i, fmt.Errorf("%q: name an agent exactly, and a session exactly or by a prefix and *", name))
 		}
 	}
 	for i, s := range m.Agent {

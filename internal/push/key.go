@@ -67,12 +67,12 @@ func parseKey(file, text string) (Key, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
 		return Key{}, fmt.Errorf("server.web.push.vapidKeyFile %s holds no key: it must be one line of base64url; "+
-			"remove it to have a new one made", file)
+			"remove it, and the desk makes a new one", file)
 	}
 	private, err := ecdh.P256().NewPrivateKey(raw)
 	if err != nil {
-		return Key{}, fmt.Errorf("server.web.push.vapidKeyFile %s holds no private key on P-256; remove it to have a "+
-			"new one made", file)
+		return Key{}, fmt.Errorf("server.web.push.vapidKeyFile %s holds no private key on P-256; remove it, and the "+
+			"desk makes a new one", file)
 	}
 	return Key{private: text, Public: base64.RawURLEncoding.EncodeToString(private.PublicKey().Bytes())}, nil
 }

@@ -154,8 +154,8 @@ func (r *reader) notes(e *ics.VEvent, moved map[string]map[time.Time]bool) error
 		return nil
 	}
 	if param(p, "RANGE") != "" {
-		return errors.New("changes all that follow (RANGE), which is not supported; end the series there and begin " +
-			"a new one")
+		return errors.New("changes all that follow (RANGE), which is not supported; end " +
+			"the series there and begin a new one")
 	}
 	m, err := r.moment(p, p.Value)
 	if err != nil {

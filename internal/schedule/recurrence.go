@@ -163,8 +163,8 @@ func (r *reader) parseRule(p *ics.IANAProperty, start moment) (out recurrence, e
 	return out, nil
 }
 
-var errRule = errors.New("repeats by a rule that is not supported; write every nth day, week, month or year, or " +
-	"days of the week")
+var errRule = errors.New("repeats by a rule that is not supported; write every nth day, " +
+	"week, month or year, or days of the week")
 
 func atMost(text string, most int) (int, error) {
 	n, err := strconv.Atoi(text)

@@ -133,7 +133,8 @@ func revision(changes, newest text) (n int64, older bool, err error) {
 	if changes != "" {
 		n, err = strconv.ParseInt(string(changes), 10, 64)
 		if err != nil || n < 1 {
-			return 0, false, fmt.Errorf("the store's count of changed absences is %.40q, which is no number above 0", string(changes))
+			return 0, false, fmt.Errorf("the store's count of changed absences is "+
+				"%.40q, which is not a number above 0", string(changes))
 		}
 	}
 	logged := numberOf([]byte(newest))

@@ -75,7 +75,7 @@ func TestAdversary_T9_RecordsOfBytes(t *testing.T) {
 				require.Empty(t, found(t, s, core.Lookup{Owner: "bot", AgentID: "main", Fingerprint: "fp1", Grants: true}).Grants)
 				require.Error(t, s.SpendChallenge(ctx, core.PasskeyUse{Challenge: "c", RememberMs: nowMs() + day, Passkey: "kp1",
 					Before: 3, After: 3, AtMs: 1}))
-				require.Equal(t, 3, strings.Count(named(t, s), "is no text"))
+				require.Equal(t, 3, strings.Count(named(t, s), "is not text"))
 				require.NoError(t, handOut(s, allowed(t, s).Key), "another one")
 			})
 		})

@@ -538,7 +538,7 @@ func TestAdversary_T9_AbsencesAndTheirCount(t *testing.T) {
 		all, err := s.Absences(ctx)
 		require.NoError(t, err)
 		require.Equal(t, people.Absences{Revision: 3}, all)
-		require.Contains(t, named(t, s), "who is away")
+		require.Contains(t, named(t, s), "the table absences")
 		require.Equal(t, 4, int(away("p2").Revision))
 		all, err = s.Absences(ctx)
 		require.NoError(t, err)

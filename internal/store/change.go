@@ -79,7 +79,8 @@ func (t *tx) applyTo(found core.Existing, c core.Change) (approval.Approval, err
 			return t.apply(&a, c)
 		}
 	}
-	return approval.Approval{}, fmt.Errorf("change of approval %s is neither new nor of one that was looked up",
+	return approval.Approval{}, fmt.Errorf("the change of approval %s is neither for a new approval nor for one "+
+		"that was looked up",
 		c.Approval.Key)
 }
 
@@ -124,7 +125,7 @@ func (s *Store) Update(
 				return err
 			}
 			if c.New || c.Approval.Key != key {
-				return fmt.Errorf("change of approval %s is for %q", key, c.Approval.Key)
+				return fmt.Errorf("the change of approval %s names another approval, %q", key, c.Approval.Key)
 			}
 			after, err = t.apply(before, c)
 			return err

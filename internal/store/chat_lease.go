@@ -106,8 +106,8 @@ func (s *Store) fence(t *tx, place approval.Target) error {
 		return err
 	}
 	if string(holder) != s.heartbeat.id || int64(now) != token {
-		return approval.Refuse(approval.CodeUnavailable, "Another instance has this chat by now, and what was done there "+
-			"is not recorded.")
+		return approval.Refuse(approval.CodeUnavailable, "Another instance has taken over this chat, so this "+
+			"instance's work there is not recorded.")
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (s *Store) checkAbsences(ctx context.Context, found func(problem string)) e
 		return err
 	}
 	if _, older, err := revision(changes, newest); err != nil || older {
-		found("who is away (the table absences, and its count in meta) is older than the log: it was put back, and lends no right")
+		found("the table absences, with its count in meta, is older than the log: it was put back, and lends no right")
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (s *Store) checkLegible(ctx context.Context, found func(problem string)) er
 		var seq number
 		err := rows.Scan(&seq)
 		if err == nil {
-			found(fmt.Sprintf("record %d was not written by the desk: its type or key is no text", seq))
+			found(fmt.Sprintf("record %d was not written by the desk: its type or key is not text", seq))
 		}
 		return err
 	})

@@ -72,8 +72,8 @@ func (c *Compaction) Fits() bool { return c.Disk < 0 || c.Disk >= c.Needs }
 // closed then, and nothing else done with it.
 func (c *Compaction) Run(ctx context.Context) (bytes int64, err error) {
 	if !c.Fits() {
-		return 0, fmt.Errorf("the disk of %s has %d bytes left, and the copy needs %d beside the old file until it is in its place: "+
-			"make room, or move the store to a larger disk", c.path, c.Disk, c.Needs)
+		return 0, fmt.Errorf("the disk of %s has %d bytes left, but the copy needs %d beside the old file until it "+
+			"replaces that file: make room, or move the store to a larger disk", c.path, c.Disk, c.Needs)
 	}
 	old, err := os.Stat(c.path)
 	if err != nil {
@@ -120,7 +120,8 @@ func (c *Compaction) copyAlone(ctx context.Context, draft string) error {
 	}
 	var journal string
 	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode = DELETE").Scan(&journal); err != nil || journal != "delete" {
-		return fmt.Errorf("another program has %s open, as a backup or a check of its log does: try again when that is over", c.path)
+		return fmt.Errorf("another program has %s open, such as a backup or a check of "+
+			"its log: try again when that has ended", c.path)
 	}
 	_, err := db.ExecContext(ctx, "VACUUM INTO $1", draft)
 	if err = errors.Join(err, db.Close()); err != nil {

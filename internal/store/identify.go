@@ -143,7 +143,8 @@ func (s *Store) firstID(ctx context.Context, q plainTx, mark string, due bool) e
 			"restore a backup", storeIDName)
 	}
 	if _, err := os.Stat(mark); had && err == nil {
-		return fmt.Errorf("the store's rows have no MACs, and by %s this key has made some before: restore a backup, or, if "+
+		return fmt.Errorf("the store's rows have no MACs, but %s says that this key has made "+
+			"some before: restore a backup, or, if "+
 			"this is the store of an older release that you put back, remove that file and start again", mark)
 	} else if had && mark != "" && !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -34,7 +34,8 @@ func loadKey(ctx context.Context, p *pool, file string, inMemory bool) (keyring,
 	key, err := readKey(file)
 	if errors.Is(err, os.ErrNotExist) {
 		if known != "" {
-			return keyring{}, fmt.Errorf("key file %s is missing, and this store was sealed with key %s: put that file "+
+			return keyring{}, fmt.Errorf("key file %s is missing, but this store "+
+				"was sealed with key %s: put that file "+
 				"back; without it no sealed call can be read", file, known)
 		}
 		key, err = makeKey(file)
@@ -57,7 +58,7 @@ func loadKey(ctx context.Context, p *pool, file string, inMemory bool) (keyring,
 		}
 	}
 	if known != ring.id {
-		return keyring{}, fmt.Errorf("key file %s holds key %s, and this store was sealed with key %s: point "+
+		return keyring{}, fmt.Errorf("key file %s holds key %s, but this store was sealed with key %s: point "+
 			"store.keyFile at that one", file, ring.id, known)
 	}
 	return ring, nil
@@ -92,7 +93,7 @@ func readKey(file string) ([]byte, error) {
 	}
 	key, ok := parseKey(b)
 	if !ok {
-		return nil, fmt.Errorf("key file %s holds %d bytes, and a key is %d raw bytes or %d hex digits", file, len(b),
+		return nil, fmt.Errorf("key file %s holds %d bytes, but a key is %d raw bytes or %d hex digits", file, len(b),
 			keySize, 2*keySize)
 	}
 	return key, nil
@@ -176,7 +177,8 @@ func realKey(file string) string {
 
 func replaceKey(file string) error {
 	if err := os.Rename(file+nextKey, file); err != nil {
-		return fmt.Errorf("the store has its new key, and the key file was not replaced: %w; the next start does it", err)
+		return fmt.Errorf("the store has its new key, but the key file was not "+
+			"replaced (%w); the next start replaces it", err)
 	}
 	fault.Point("after-key-replaced")
 	return syncDir(filepath.Dir(file))

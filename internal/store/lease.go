@@ -133,7 +133,7 @@ func (s *Store) await(ctx context.Context, name string) (*lease, error) {
 		case l != nil:
 			return l, nil
 		case errors.Is(err, errEnded):
-			return nil, fmt.Errorf("lease %q cannot be had: %w", name, err)
+			return nil, fmt.Errorf("lease %q cannot be taken: %w", name, err)
 		case err != nil:
 			s.log.Warn("could not take a lease; trying again", "lease", name, "reason", err)
 		}

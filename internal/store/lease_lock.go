@@ -40,7 +40,7 @@ var lockDialer = net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
 }}
 
 var (
-	errPooled = errors.New("a pooler gives this instance no connection to the database of its own")
+	errPooled = errors.New("a pooler gives this instance no database connection of its own")
 	errLapsed = errors.New("the database did not answer for a second")
 )
 
@@ -87,7 +87,7 @@ func (s *Store) holdLock(ctx context.Context) error {
 		return err
 	}
 	if got != "t" {
-		return errors.New("the database does not give it a lock")
+		return errors.New("the database gives this instance no lock")
 	}
 	s.heartbeat.lockIs(number, asked.Add(lockTrust))
 	defer s.heartbeat.unlock(number)

@@ -21,7 +21,7 @@ import (
 func OpenToRead(ctx context.Context, o Options) (_ *Store, err error) {
 	path, ok := strings.CutPrefix(o.URL, "sqlite:")
 	if !ok || path == "" || path == memory {
-		return nil, errors.New("only a SQLite store can be looked at so: sqlite:<path>")
+		return nil, errors.New("only a SQLite store can be read without its desk: sqlite:<path>")
 	}
 	if path, err = realPath(path); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func theirKey(ctx context.Context, p *pool, file string) (keyring, error) {
 	}
 	known, err := keyID(ctx, p)
 	if err == nil && known != ring.id {
-		err = fmt.Errorf("key file %s holds key %s, and this store was sealed with key %s", file, ring.id, known)
+		err = fmt.Errorf("key file %s holds key %s, but this store was sealed with key %s", file, ring.id, known)
 	}
 	if err != nil {
 		return ring, err

@@ -92,10 +92,11 @@ func livesWith(ctx context.Context, db *sql.DB, path string, have, knows int64) 
 	var needs int64
 	err := db.QueryRowContext(ctx, `SELECT CAST(value AS BIGINT) FROM meta WHERE name = $1`, needsName).Scan(&needs)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("store %s has schema %d, and what that needs cannot be read: %w", path, have, err)
+		return fmt.Errorf("store %s has schema %d, but cannot say which versions work with it: %w", path, have, err)
 	}
 	if err != nil || needs > knows {
-		return fmt.Errorf("store %s has schema %d, and this program knows only up to %d: run the newer program, or "+
+		return fmt.Errorf("store %s has schema %d, but this program knows only schemas "+
+			"up to %d: run the newer program, or "+
 			"restore the backup made before it", path, have, knows)
 	}
 	return nil
@@ -169,7 +170,7 @@ func writeNeeds(ctx context.Context, db *sql.DB, needs int64) error {
  ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE CAST(meta.value AS BIGINT) < CAST(excluded.value AS BIGINT)`,
 		needsName, strconv.FormatInt(needs, 10))
 	if err != nil {
-		return fmt.Errorf("which programs can live with the schema cannot be noted: %w", err)
+		return fmt.Errorf("cannot record which versions work with this schema: %w", err)
 	}
 	return nil
 }

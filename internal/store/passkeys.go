@@ -328,5 +328,5 @@ func noPasskey() error {
 }
 
 func noCeremony() error {
-	return approval.Refuse(approval.CodeNotFound, "That has ended, or never begun.")
+	return approval.Refuse(approval.CodeNotFound, "That has ended, or never began.")
 }

@@ -165,18 +165,18 @@ func (s *Store) Generation() int64 {
 func (a policyVersion) judge(policyHash, build string) error {
 	switch {
 	case a.counts == "":
-		return approval.Refuse(approval.CodeUnavailable, "This instance has not heard yet which policy counts; try again in a "+
-			"moment.")
+		return approval.Refuse(approval.CodeUnavailable, "This instance does not know yet which policy is in force; "+
+			"try again in a moment.")
 	case a.counts == policyHash:
 		return nil
 	case a.build != build:
-		return approval.Refuse(approval.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on "+
-			"this database, is %.12s of another program, so it judges no call until it is replaced; to go back to this "+
-			"program, reload its configuration.", policyHash, a.generation, a.counts)
+		return approval.Refuse(approval.CodeUnavailable, "This instance has policy %.12s, but generation %d, which "+
+			"is in force on this database, is %.12s of another program, so this instance judges no call until it is "+
+			"replaced; to go back to this program, reload its configuration.", policyHash, a.generation, a.counts)
 	}
-	return approval.Refuse(approval.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on "+
-		"this database, is %.12s, so it judges no call until its configuration file, which it reads again by itself, "+
-		"says that one: give all instances the same file, then reload one.", policyHash, a.generation, a.counts)
+	return approval.Refuse(approval.CodeUnavailable, "This instance has policy %.12s, but generation %d, which is "+
+		"in force on this database, is %.12s, so this instance judges no call until its configuration file has that "+
+		"policy: give all instances the same file, then reload one.", policyHash, a.generation, a.counts)
 }
 
 // agreed refuses a change that was judged by a policy that does not count, as the

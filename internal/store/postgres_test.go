@@ -140,7 +140,7 @@ func TestReach(t *testing.T) {
 	require.False(t, r.New)
 	require.NoError(t, os.WriteFile(o.KeyFile, []byte(strings.Repeat("0b", keySize)), 0o600))
 	r, err = Reach(ctx, o)
-	require.ErrorContains(t, err, "and this store was sealed with key "+s.keys.id)
+	require.ErrorContains(t, err, "but this store was sealed with key "+s.keys.id)
 	require.NotEmpty(t, r.Version)
 
 	// Every way that was tried says the same, and it is said once, without the URL.

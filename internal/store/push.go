@@ -39,7 +39,7 @@ func (s *Store) KeepPush(
 		if int(n) >= limit {
 			t.refused = true
 			return approval.Refuse(approval.CodeRateLimited,
-				"You are notified in %d browsers, which is as many as there may be; end one of them first.", n)
+				"You are notified in %d browsers, which is the limit; end one of them first.", n)
 		}
 		t.own.events = append(t.own.events, e)
 		if err := t.notices(tell); err != nil {

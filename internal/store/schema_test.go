@@ -122,7 +122,7 @@ func TestSchemaSteps_OlderProgramOnAFile(t *testing.T) {
 	})
 	upgrade(additive, unsafe+"-- +goose Up\nALTER TABLE approvals DROP COLUMN more;\n",
 		"-- +goose Up\nCREATE TABLE more (x TEXT);\n")
-	refused(t, o, fmt.Sprintf("has schema %d", newest(t)+3), fmt.Sprintf("only up to %d", newest(t)),
+	refused(t, o, fmt.Sprintf("has schema %d", newest(t)+3), fmt.Sprintf("only schemas up to %d", newest(t)),
 		"run the newer program")
 }
 

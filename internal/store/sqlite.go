@@ -135,7 +135,7 @@ func checkEngine(ctx context.Context, p *pool, path string) error {
 	var version, journal string
 	if err := p.db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
 		return fmt.Errorf("store %s cannot be opened: %w; it must be a file that this user may read and write, in a "+
-			"folder in which it may make others", path, err)
+			"folder in which this user may make files", path, err)
 	}
 	if !atLeast(version, oldestSQLite) {
 		return fmt.Errorf("SQLite %s can corrupt a write-ahead log; build with 3.51.3 or newer", version)
@@ -144,7 +144,8 @@ func checkEngine(ctx context.Context, p *pool, path string) error {
 		return err
 	}
 	if journal != "wal" {
-		return fmt.Errorf("store %s does not get a write-ahead log but %q; put it on a local file system", path, journal)
+		return fmt.Errorf("store %s has journal mode %q instead of a "+
+			"write-ahead log; put it on a local file system", path, journal)
 	}
 	return nil
 }

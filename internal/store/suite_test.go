@@ -180,7 +180,7 @@ func testInconsistent(t *testing.T, s *Store) {
 		require.ErrorContains(t, err, name)
 	}
 	err := s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) { return []core.Change{{Approval: a}}, nil })
-	require.ErrorContains(t, err, "neither new")
+	require.ErrorContains(t, err, "neither for a new approval")
 	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) { return []core.Change{{New: true}}, nil })
 	require.ErrorContains(t, err, "lacks")
 	next := pendingApproval("bot")

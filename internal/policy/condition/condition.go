@@ -89,14 +89,15 @@ func (c *Compiler) Compile(text string) (*Condition, error) {
 		return nil, errors.New(strings.ReplaceAll(first, "condition.Call", "call"))
 	}
 	if t := tree.OutputType(); t != cel.BoolType {
-		return nil, fmt.Errorf("the expression gives %v and must give true or false; bool(…) makes one of a value of params", t)
+		return nil, fmt.Errorf("the expression gives %v but must give true or "+
+			"false; bool(…) converts a value of params", t)
 	}
 	estimate, err := c.env.EstimateCost(tree, sizes{})
 	if err != nil {
 		return nil, err
 	}
 	if estimate.Max > maxStaticCost {
-		return nil, errors.New("the expression could take too long; use fewer loops inside each other")
+		return nil, errors.New("the expression could take too long; use fewer nested loops")
 	}
 	p, err := c.env.Program(tree, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))
 	if err != nil {

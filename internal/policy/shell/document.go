@@ -8,7 +8,7 @@ func (r *reader) document() {
 	delim, filled, ok := r.delimiter()
 	switch {
 	case !ok:
-		r.refuse("a here-document's delimiter that is no plain name")
+		r.refuse("a here-document's delimiter that is not a plain name")
 	case r.substs > 0:
 		r.refuse("a here-document inside $( )")
 	case r.here != none:
@@ -23,7 +23,7 @@ func (r *reader) document() {
 	r.here = r.at + newline
 	body, end, ok := body(r.text, r.here+1, delim)
 	if !ok {
-		r.refuse("a here-document of which shells may see another end")
+		r.refuse("a here-document that shells may end at different lines")
 	}
 	r.hereEnd = end
 	r.emitDocument(body, r.here+1, filled)
@@ -100,7 +100,7 @@ func (r *reader) textBlock() {
 	from := r.at + 1
 	text, end, ok := body(r.text, from, delim)
 	if !ok || !strings.HasPrefix(r.text[end:], "\n)") {
-		r.refuse("a here-document of which shells may see another end")
+		r.refuse("a here-document that shells may end at different lines")
 	}
 	if !balanced(text, strings.IndexByte(r.text[end:], '\'') < 0) {
 		r.refuse("a here-document with quotes or brackets that bash 3.2 reads otherwise")

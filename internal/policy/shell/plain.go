@@ -122,7 +122,7 @@ func (r *reader) pipeline() {
 		r.emit(markTime)
 		r.blanks()
 		if word := r.keyword(); word == "time" || r.compound(word) || r.assignment() != "" {
-			r.refuse("time before something else than a command")
+			r.refuse("time before something other than a command")
 		}
 	}
 	moves := r.moves
@@ -211,7 +211,7 @@ func (r *reader) item() item {
 // expect steps over the word that must come next.
 func (r *reader) expect(word string) {
 	if r.keyword() != word {
-		r.refuse("something else than %q", word)
+		r.refuse("something other than %q", word)
 	}
 	r.at += len(word)
 	if word != "fi" && word != "done" {

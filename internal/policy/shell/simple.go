@@ -96,7 +96,7 @@ func (r *reader) command() string {
 	name := r.text[start:r.at]
 	switch {
 	case name == "":
-		r.refuse("something else than a command's name")
+		r.refuse("something other than a command's name")
 	case name[0] == '-' || name[0] == '+':
 		r.refuse("a command's name that begins with %q", name[:1])
 	case !r.delimited() && !r.redirectAhead(name):

@@ -41,7 +41,7 @@ func (r *reader) word(pos position) {
 	}
 	mixed := had&(1<<quoted|1<<expansion) != 0 || pos != inWord
 	if had&(1<<braces) != 0 && (mixed || strings.Count(r.text[start:r.at], "{") > 1) {
-		r.refuse("a brace list beside something else than plain text")
+		r.refuse("a brace list beside something other than plain text")
 	}
 	if r.at == start || !r.delimited() && !r.redirectAhead(r.text[start:r.at]) {
 		r.refuse("%q", r.next())
@@ -138,7 +138,7 @@ func (r *reader) pattern(start int, last piece) {
 		r.emit(markPattern, '*')
 		r.at++
 	case c == '*' && (before == '*' || r.peek(1) == '*'):
-		r.refuse(`"**" that is no whole name`)
+		r.refuse(`"**" that is not a whole name`)
 	case hidden:
 		r.refuse("a pattern that some shells match with .. too")
 	case last == braces:
@@ -159,7 +159,7 @@ func (r *reader) pattern(start int, last piece) {
 		r.at++
 	}
 	if r.at == inside || r.peek(0) != ']' {
-		r.refuse("a bracket that is no simple pattern")
+		r.refuse("a bracket that is not a simple pattern")
 	}
 	r.at++
 	r.out = append(r.out, r.text[from:r.at]...)

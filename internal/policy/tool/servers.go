@@ -167,7 +167,7 @@ func (t rowText) row() (*Row, error) {
 	case strings.TrimSpace(t.Tool) == "":
 		bad = append(bad, errors.New("has no name"))
 	case t.Is == "" && !row.Judged:
-		bad = append(bad, errors.New("says neither what it does nor of which param that depends"))
+		bad = append(bad, errors.New("says neither what it does nor on which param that depends"))
 	case t.Else != "" && len(t.Only) == 0:
 		bad = append(bad, errors.New("else has no effect without only"))
 	case t.Overwrites && t.Writes == "":
@@ -200,7 +200,7 @@ func codeOf(name string, none finding.Code) (finding.Code, error) {
 	}
 	c, ok := finding.Named(name)
 	if !ok || c >= finding.ApprovalsDisabled {
-		return none, fmt.Errorf("%q is no reason code that says what a call does", name)
+		return none, fmt.Errorf("%q is not a reason code that says what a call does", name)
 	}
 	return c, nil
 }

@@ -25,9 +25,9 @@ func TestLoad_Refuses(t *testing.T) {
 	for text, mistake := range map[string]string{
 		`- {server: a, tools: [{tool: x, is: network-read, reeds: path}]}`: "field reeds not found",
 		`- {server: a, tols: []}`:                                                                            "field tols not found",
-		`- {server: a, tools: [{tool: x, is: network-red}]}`:                                                 `"network-red" is no reason code`,
-		`- {server: a, tools: [{tool: x, is: risk-denied}]}`:                                                 `"risk-denied" is no reason code`,
-		`- {server: a, tools: [{tool: x, is: network-read, only: {m: get}, else: gone}]}`:                    `"gone" is no reason code`,
+		`- {server: a, tools: [{tool: x, is: network-red}]}`:                                                 `"network-red" is not a reason code`,
+		`- {server: a, tools: [{tool: x, is: risk-denied}]}`:                                                 `"risk-denied" is not a reason code`,
+		`- {server: a, tools: [{tool: x, is: network-read, only: {m: get}, else: gone}]}`:                    `"gone" is not a reason code`,
 		`- {server: a, tools: [{tool: x, is: network-read}, {tool: y x, is: network-read}]}`:                 `tool "x": is given twice`,
 		"- {server: a, tools: [{tool: x, is: network-read}]}\n- {server: b a, tools: [{tool: x, reads: p}]}": "server a: is given twice",
 		`- {server: a, tools: [{tool: x, reads: file_path, writes: filePath}]}`:                              "is given twice",
