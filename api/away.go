@@ -23,7 +23,7 @@ type Absence struct {
 // Away is the answer to [Client.SetAway].
 type Away struct {
 	Absence Absence  `json:"absence"`
-	Notes   []string `json:"notes" doc:"Sentences: what no present approver could allow during the absence."`
+	Notes   []string `json:"notes" doc:"Sentences: what no available approver could allow during the absence."`
 }
 
 // Back is the answer to [Client.SetBack].

@@ -100,8 +100,8 @@ func (s *stream) read(ctx context.Context) error {
 		return problemOf(res, body)
 	}
 	if kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";"); strings.TrimSpace(kind) != "text/event-stream" {
-		return &endError{errors.New("the server did not answer with an event stream; is it an approval desk that " +
-			"has events?")}
+		return &endError{errors.New("the server did not answer with an event stream; is " +
+			"it an approval desk that has events?")}
 	}
 	s.opened = true
 	s.state(true)

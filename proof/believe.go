@@ -47,9 +47,9 @@ func Believe(receipt string, pins []ed25519.PublicKey, want Asked, now time.Time
 	case want.ClaimID == "":
 		return fail("the claim has no claimId, so an earlier receipt could be shown again")
 	case r.ClaimID != want.ClaimID:
-		return fail("its receipt is of another claim")
+		return fail("its receipt is for another claim")
 	case r.NotesHash != NotesHash(want.Notes):
-		return fail("its receipt is of other notes than came with it")
+		return fail("its receipt is for other notes than those that came with it")
 	case !reflect.DeepEqual(r.Confined, want.Confined):
 		return fail("its receipt says otherwise how the call is confined than came with it")
 	case want.Owner != "" && r.Owner != want.Owner:

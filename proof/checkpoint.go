@@ -218,7 +218,7 @@ func verifiers(keys []string) (note.Verifiers, error) {
 	for i, key := range keys {
 		v, err := note.NewVerifier(strings.TrimSpace(key))
 		if err != nil {
-			return nil, fmt.Errorf("verifier key %d is not one: it must read approvalbot-<log id>+<hash>+<key>", i+1)
+			return nil, fmt.Errorf("verifier key %d is not valid: it must read approvalbot-<log id>+<hash>+<key>", i+1)
 		}
 		same := func(o note.Verifier) bool { return o.Name() == v.Name() && o.KeyHash() == v.KeyHash() }
 		if !slices.ContainsFunc(list, same) {

@@ -97,7 +97,7 @@ func TestCheckpointRefuses(t *testing.T) {
 	_, err = OpenCheckpoint(good)
 	require.ErrorContains(t, err, "not signed by a known key")
 	_, err = OpenCheckpoint(good, "approvalbot+x")
-	require.ErrorContains(t, err, "verifier key 1 is not one")
+	require.ErrorContains(t, err, "verifier key 1 is not valid")
 	_, err = ReadCheckpoint(text)
 	require.ErrorContains(t, err, "not a signed checkpoint")
 	_, err = ReadCheckpoint(sign("hello\n"))

@@ -38,8 +38,8 @@ func TestVerifyEntries_OfACutLog(t *testing.T) {
 		"somewhere else":            {elsewhere, false, ""},
 		"by another key":            {forged, false, "not signed by a known key"},
 		"another log":               {wrong, false, "written anew"},
-		"a checkpoint for a cut":    {replayed, false, "not to be trusted"},
-		"a cut for a checkpoint":    {disguised, false, "not to be trusted"},
+		"a checkpoint for a cut":    {replayed, false, "cannot be trusted"},
+		"a cut for a checkpoint":    {disguised, false, "cannot be trusted"},
 		"nothing signed in the cut": {approval.Event{Type: approval.EventCut}, false, "should keep a checkpoint"},
 	} {
 		c.last.Seq = 25

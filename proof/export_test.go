@@ -208,7 +208,7 @@ func TestALogWrittenAnewIsFoundByCheckpoints(t *testing.T) {
 	require.Zero(t, got.Checkpoints)
 	opts.Expect = checkpointOf(t, s, all[7])
 	_, err = VerifyEntries(each(noCheckpoints), opts)
-	require.ErrorContains(t, err, "log record 8 is not the one of the checkpoint of 1970-01-01T00:00:08Z")
+	require.ErrorContains(t, err, "log record 8 does not fit the checkpoint of 1970-01-01T00:00:08Z")
 }
 
 func TestBadCheckpointsInALog(t *testing.T) {
@@ -241,7 +241,7 @@ func TestBadCheckpointsInALog(t *testing.T) {
 	_, err := VerifyEntries(each(log), Options{})
 	require.ErrorContains(t, err, "not signed by a known key", "without keys a checkpoint is not trusted")
 	_, err = VerifyEntries(each(log), Options{Keys: []string{"x"}})
-	require.ErrorContains(t, err, "verifier key 1 is not one")
+	require.ErrorContains(t, err, "verifier key 1 is not valid")
 }
 
 func TestExpect(t *testing.T) {
@@ -259,7 +259,7 @@ func TestExpect(t *testing.T) {
 		require.EqualValues(t, i+1, badSeq(t, verify(checkpointOf(t, s, other))))
 	}
 	require.ErrorContains(t, verify(checkpointOf(t, s, all[1])), "export from there")
-	require.ErrorContains(t, verify(checkpointOf(t, s, all[8])), "log record 9 is missing: the log ends before it, and the expected checkpoint is of record 9")
+	require.ErrorContains(t, verify(checkpointOf(t, s, all[8])), "log record 9 is missing: the log ends before it, but the expected checkpoint is for record 9")
 	_, err := VerifyEntries(each(all[:7]), Options{Keys: []string{verifierKey(t, s)}, Expect: checkpointOf(t, s, all[8])})
 	require.EqualValues(t, 8, badSeq(t, err), "the first one of the tail that was cut")
 }
@@ -274,11 +274,11 @@ func TestExpectedCheckpointMustBeSigned(t *testing.T) {
 	for kept, want := range map[string]string{
 		strings.Join(lines, "\n"):                               "the checkpoint's signature does not fit",
 		checkpointOf(t, signer(t, 2, Checkpoints), all[4]):      "not signed by a known key",
-		strings.ReplaceAll(good, "approvalbot log", "some log"): "not to be trusted",
+		strings.ReplaceAll(good, "approvalbot log", "some log"): "cannot be trusted",
 		"hello": "not a signed checkpoint",
 	} {
 		_, err := VerifyExport(strings.NewReader(export(t, all, 1, 9, verifierKey(t, s))), Options{Expect: kept})
-		require.ErrorContains(t, err, "the expected checkpoint is not to be trusted: ")
+		require.ErrorContains(t, err, "the expected checkpoint cannot be trusted: ")
 		require.ErrorContains(t, err, want)
 	}
 	_, err := VerifyExport(strings.NewReader(export(t, all, 1, 9)), Options{Expect: good})

@@ -91,10 +91,10 @@ func newWalk(first int64, before string, o Options) (*walk, error) {
 func (w *walk) expects(text string) error {
 	c, err := openNote(originWords, text, w.known)
 	if err != nil {
-		return fmt.Errorf("the expected checkpoint is not to be trusted: %w", err)
+		return fmt.Errorf("the expected checkpoint cannot be trusted: %w", err)
 	}
 	if c.Seq < w.first-1 {
-		return fmt.Errorf("the log begins at record %d here, and the expected checkpoint is of record %d: export "+
+		return fmt.Errorf("the log begins at record %d here, but the expected checkpoint is for record %d: export "+
 			"from there, or give a later checkpoint", w.first, c.Seq)
 	}
 	w.expect = &c
@@ -130,7 +130,7 @@ func (w *walk) run(entries iter.Seq2[approval.Entry, error]) error {
 		return gap
 	}
 	if c := w.expect; c != nil && w.next <= c.Seq {
-		return w.bad(fmt.Sprintf("is missing: the log ends before it, and the expected checkpoint is of record %d",
+		return w.bad(fmt.Sprintf("is missing: the log ends before it, but the expected checkpoint is for record %d",
 			c.Seq))
 	}
 	w.report.Expected = w.expect != nil
@@ -172,8 +172,8 @@ func (w *walk) meets(seq int64, hash string) error {
 	if c == nil || c.Seq != seq || c.Hash == hash {
 		return nil
 	}
-	return &approval.BadRecord{Seq: seq, Problem: fmt.Sprintf("is not the one of the checkpoint of %s: it, or one "+
-		"before it, was written anew",
+	return &approval.BadRecord{Seq: seq, Problem: fmt.Sprintf("does not fit the checkpoint of %s: that record, or "+
+		"one before it, was written anew",
 		time.UnixMilli(c.AtMs).UTC().Format(time.RFC3339))}
 }
 
@@ -184,7 +184,7 @@ func (w *walk) checkpoint(e approval.Entry) string {
 	case errors.Is(err, errNothing):
 		return "should keep a checkpoint and does not"
 	case err != nil:
-		return "keeps a checkpoint that is not to be trusted: " + err.Error()
+		return "keeps a checkpoint that cannot be trusted: " + err.Error()
 	case c.Seq >= e.Seq:
 		return fmt.Sprintf("keeps a checkpoint of record %d, which is not before it", c.Seq)
 	case c.Seq < w.first-1:

@@ -176,10 +176,10 @@ func TestAudit_ListExportVerify(t *testing.T) {
 	require.Contains(t, text, "1 signed checkpoint fits; it covers record 5 and all before it.\n")
 	require.Contains(t, text, "Signatures were checked with "+key+", as given.\n")
 	require.Contains(t, r.good("audit", "verify", "--key", foreignKey, "--key", key, "--expect", kept), "is met")
-	require.Contains(t, r.bad("audit", "verify", "--key", foreignKey), "log record 6 keeps a checkpoint that is not to be trusted: the checkpoint is not signed by a known key")
-	require.Contains(t, r.bad("audit", "verify", "--key", "garbage"), "verifier key 1 is not one")
+	require.Contains(t, r.bad("audit", "verify", "--key", foreignKey), "log record 6 keeps a checkpoint that cannot be trusted: the checkpoint is not signed by a known key")
+	require.Contains(t, r.bad("audit", "verify", "--key", "garbage"), "verifier key 1 is not valid")
 	forged := r.file("forged", strings.Replace(string(must(os.ReadFile(kept))), "\n5\n", "\n4\n", 1))
-	require.Contains(t, r.bad("audit", "verify", "--expect", forged), "the expected checkpoint is not to be trusted: the checkpoint's signature does not fit")
+	require.Contains(t, r.bad("audit", "verify", "--expect", forged), "the expected checkpoint cannot be trusted: the checkpoint's signature does not fit")
 	require.Contains(t, r.bad("audit", "verify", "--file", file, "--expect", forged), "signature does not fit")
 	part := r.file("part.jsonl", r.good("audit", "export", "--from", "3", "--to", "4"))
 	require.Contains(t, r.good("audit", "verify", "--file", part), "records 3 to 4")
@@ -187,7 +187,7 @@ func TestAudit_ListExportVerify(t *testing.T) {
 	require.Contains(t, r.bad("audit", "export", "--to", "999"), "ends at record")
 	require.Contains(t, r.bad("audit", "export", "--from", "5", "--to", "2"), "--from and --to")
 	require.Contains(t, r.bad("audit", "verify", "--file", file, "--expect", r.file("x", "hello")), "not a signed checkpoint")
-	require.Contains(t, r.bad("audit", "verify", "--file", file, "--key", "hello"), "is not one")
+	require.Contains(t, r.bad("audit", "verify", "--file", file, "--key", "hello"), "is not valid")
 
 	var report struct {
 		OK          bool
@@ -229,7 +229,7 @@ func TestAudit_TamperingIsFoundAndNamed(t *testing.T) {
 			"log record 99 comes after the log's head", ""},
 		"the tail, badly": {`DELETE FROM events WHERE seq > 4`, "log record 5 is missing", ""},
 		"the tail, well": {`DELETE FROM events WHERE seq > 3; UPDATE log_head SET seq = 3, hash = (SELECT hash FROM events WHERE seq = 3)`,
-			"the row says that it was handed out, and the log does not", "log record 4 is missing: the log ends before it, and the expected checkpoint is of"},
+			"the row says that it was handed out, and the log does not", "log record 4 is missing: the log ends before it, but the expected checkpoint is for"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -321,7 +321,7 @@ func TestAudit_RetentionCutsAtACheckpoint(t *testing.T) {
 		export := r.file("audit.jsonl", r.good("audit", "export"))
 		require.Contains(t, r.good("audit", "verify", "--file", export, "--expect", later), "is met")
 		require.Contains(t, r.bad("audit", "verify", "--file", export, "--expect", early), "give a later checkpoint")
-		require.Contains(t, r.bad("audit", "verify", "--expect", early), "give a later one")
+		require.Contains(t, r.bad("audit", "verify", "--expect", early), "give a later checkpoint")
 		require.Contains(t, r.bad("audit", "export", "--from", "1"), fmt.Sprintf("begins at record %d", first))
 		require.Contains(t, r.good("audit", "list", "--type", "cut"), "cut")
 		require.NoError(t, auditor.Cut(r.ctx(), now.Add(2*time.Hour), time.Hour), "again: there is nothing more")
@@ -386,10 +386,10 @@ func TestReceipt_Verify(t *testing.T) {
 		"for another call; its":                    {claim.Receipt, "--jwks", keys, "--params", unbound},
 		"signature":                                {forged, "--jwks", keys, "--params", call},
 		"--jwks must name":                         {claim.Receipt, "--params", call},
-		"one of them":                              {claim.Receipt, "--jwks", keys},
+		"but not both":                             {claim.Receipt, "--jwks", keys},
 		"--at must be":                             {claim.Receipt, "--jwks", keys, "--params", call, "--at", "noon"},
 		"not a JSON Web Key Set":                   {claim.Receipt, "--jwks", call + "", "--params", call, "--at", "2026-01-01T00:00:00Z"},
-		"fetched by https":                         {claim.Receipt, "--jwks", "http://192.0.2.1/jwks.json", "--params", call},
+		"must be an https":                         {claim.Receipt, "--jwks", "http://192.0.2.1/jwks.json", "--params", call},
 		"cannot be fetched":                        {claim.Receipt, "--jwks", jwks, "--params", call},
 		"it is not a compact JWS":                  {"hello", "--jwks", keys, "--params", call},
 		"cannot be both":                           {"-", "--jwks", keys, "--params", "-"},

@@ -16,7 +16,7 @@ func TestAudit_VerifyNew(t *testing.T) {
 		"changed since":  {`UPDATE events SET owner = 'x' WHERE seq = 6`, "log record 6 was changed", "log record 6 was changed"},
 		"removed since":  {`DELETE FROM events WHERE seq = 6`, "log record 6 is missing", "log record 6 is missing"},
 		"where it begins": {`UPDATE events SET hash = 'x' WHERE seq = 4`, "log record 4 was changed",
-			"log record 4 is not the one that the last check found good"},
+			"log record 4 is not the record that the last check found good"},
 		"the mark": {`UPDATE meta SET value = '9 x y' WHERE name = 'verified'`, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -107,7 +107,7 @@ func TestInstall_WantsAnAgentsToken(t *testing.T) {
 	n.rig.stop()
 	out := n.run("install", "claude-code", "--user")
 	require.Equal(t, 1, out.code)
-	require.Contains(t, out.stderr, "cannot be seen")
+	require.Contains(t, out.stderr, "cannot find out")
 	require.Empty(t, n.read(".claude/settings.json"))
 }
 
@@ -122,7 +122,7 @@ func TestInstall_SaysWhatThereIs(t *testing.T) {
 		"install goose --managed":               "it has --user",
 		"install claude --user --project":       "none of the others can be",
 		"doctor --live openclaw":                "those that can: claude-code, cline",
-		"doctor --live claude-code":             "that could be tried: run approvalbot install claude-code",
+		"doctor --live claude-code":             "no hook that could be tried is installed for Claude Code here: run approvalbot install claude-code",
 		"install claude-code --client relative": "is not there",
 	} {
 		out := n.run(strings.Fields(line)...)

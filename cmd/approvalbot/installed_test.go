@@ -291,7 +291,7 @@ func TestAdversary_T27_DoctorLooksAtTheHook(t *testing.T) {
 		"no hook before": {in(u.home, settingsFile, strings.Replace(settings, "PreToolUse", "Stop", 1)), "the hook PreToolUse is missing in"},
 		"a second hooks member": {in(u.home, settingsFile, strings.TrimSuffix(strings.TrimSpace(settings), "}")+
 			`, "hooks": {"PostToolUse": [`+postToolUse(t, settings)+`]}}`), `"hooks" is given twice in the same object`},
-		"twice in the project's":      {in(u.project, settingsFile, `{"disableAllHooks": false, "disableAllHooks": true}`), "switches the hook off is not known"},
+		"twice in the project's":      {in(u.project, settingsFile, `{"disableAllHooks": false, "disableAllHooks": true}`), "cannot find out whether"},
 		"switched off by the user":    {in(u.home, settingsFile, strings.Replace(settings, "{", `{"disableAllHooks": true,`, 1)), "disableAllHooks in " + u.home},
 		"switched off by the project": {in(u.project, settingsFile, `{"disableAllHooks": true}`), "disableAllHooks in " + u.project},
 		"… by a local file of it":     {in(u.project, ".claude/settings.local.json", "{\n// x\n\"disableAllHooks\": true}"), "settings.local.json switches the hook off"},

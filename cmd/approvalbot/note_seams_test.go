@@ -174,7 +174,7 @@ func TestFlow_NotesInTheLogAndInReceipts(t *testing.T) {
 	}
 	claim.Notes = nil
 	without := r.file("without.json", string(must(json.Marshal(claim))))
-	require.Contains(t, r.good("receipt", "verify", claim.Receipt, "--jwks", jwks, "--params", without), "which were not checked")
+	require.Contains(t, r.good("receipt", "verify", claim.Receipt, "--jwks", jwks, "--params", without), "but they were not checked")
 
 	r.good("audit", "verify", "--expect", r.checkpoint())
 	export := r.file("log.jsonl", r.good("audit", "export"))

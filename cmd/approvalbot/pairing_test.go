@@ -127,7 +127,7 @@ func TestAdversary_PairingCodesCannotBeGuessed(t *testing.T) {
 	require.Equal(t, saidNotRight, try("/pair ZZZZ-ZZZZ"))
 	require.Equal(t, saidNotRight, try("/pair "+p.code))
 	p.ends(1)
-	require.Contains(t, p.err.String(), "five wrong codes were tried")
+	require.Contains(t, p.err.String(), "five wrong codes ended the pairing")
 	log := r.cli(operatorSecret, strings.NewReader(""), "audit", "list", "--type", "refused", "--json")
 	require.Equal(t, 7, strings.Count(log.out, "a pairing code that is not right"))
 	require.Equal(t, 1, strings.Count(log.out, "it was the fifth"))
@@ -293,7 +293,7 @@ func TestPair_WritesAGeneratedConfiguration(t *testing.T) {
 
 	p = pair(t, l.env(), strings.NewReader("y\n"))
 	alice.Say(chat, "/pair "+p.code)
-	require.Contains(t, p.ends(0), "It is written and in force.")
+	require.Contains(t, p.ends(0), "It is written and applied.")
 	require.Contains(t, l.config(), fmt.Sprintf(`to: "%d"`, chat.ID))
 	l.asksIn(alice, chat)
 	l.stop()
@@ -327,7 +327,7 @@ func TestPair_WritesTheSamePaths(t *testing.T) {
 	l.start()
 	p := pair(t, l.env(), strings.NewReader(""), "--yes")
 	alice.Say(alice.Chat(), "/pair "+p.code)
-	require.Contains(t, p.ends(0), "It is written and in force.")
+	require.Contains(t, p.ends(0), "It is written and applied.")
 	require.NotContains(t, l.errs.String(), "only after a restart")
 	require.Contains(t, l.config(), fmt.Sprintf("# Chats: TELEGRAM_CHAT_ID=%[1]d TELEGRAM_USER_ID=%[1]d\n", alice.ID))
 }

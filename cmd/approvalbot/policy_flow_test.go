@@ -300,7 +300,7 @@ func TestFlow_ReloadIsAllOrNothing(t *testing.T) {
 	again, err := r.operator().Reload(ctx)
 	require.NoError(t, err)
 	require.Equal(t, []string{"server.tls"}, again.Restart)
-	require.Contains(t, r.good("policy", "reload"), " is unchanged\nchanged: server.tls, which only a restart puts in force\n")
+	require.Contains(t, r.good("policy", "reload"), " is unchanged\nchanged: server.tls; takes effect only after a restart\n")
 }
 
 // outsider is a verifier or a model on the wire.

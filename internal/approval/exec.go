@@ -96,8 +96,8 @@ func execMembers(params []byte) (e Exec, bad []FieldError) {
 		case "ask":
 			into = &e.Ask
 		default:
-			problem = "is not a parameter of exec, which takes command or argv, workdir, env, timeout, host, " +
-				"security and ask"
+			problem = "is not a parameter of exec, which takes command or argv, workdir, " +
+				"env, timeout, host, security and ask"
 		}
 		if (into == nil || json.Unmarshal(members[name], into) != nil) && len(bad) < maxExecMistakes {
 			bad = append(bad, FieldError{"params." + FieldName(name), problem})

@@ -28,13 +28,13 @@ func SiteOf(publicURL string) (Site, error) {
 	local := host == "localhost" || strings.HasSuffix(host, ".localhost")
 	switch {
 	case notIP == nil:
-		return Site{}, errors.New("must have a DNS name as its host, or localhost: browsers keep no passkeys for an " +
-			"IP address")
+		return Site{}, errors.New("must have a DNS name as its host, or localhost: " +
+			"browsers keep no passkeys for an IP address")
 	case u.Scheme != "https" && !(local && u.Scheme == "http"):
 		return Site{}, errors.New("must begin with https: browsers keep passkeys for https only, except on localhost")
 	case !local && !strings.Contains(host, "."):
-		return Site{}, errors.New("must have a whole DNS name as its host, or localhost: browsers keep no passkeys " +
-			"for other hosts")
+		return Site{}, errors.New("must have a whole DNS name as its host, or localhost: " +
+			"browsers keep no passkeys for other hosts")
 	}
 	origin := u.Scheme + "://" + host
 	if port := u.Port(); port != "" && port != map[string]string{"http": "80", "https": "443"}[u.Scheme] {

@@ -62,7 +62,8 @@ func VerifyNew(ctx context.Context, s Log, o proof.Options, since Mark, passed f
 		}
 	}
 	return proof.Report{From: since.Seq}, &approval.BadRecord{Seq: since.Seq,
-		Problem: "is not the one that the last check found good: it, or one before it, was taken out or written anew"}
+		Problem: "is not the record that the last check found good: that record, or one before it, was taken out or " +
+			"written anew"}
 }
 
 func verifyLogOnce(

@@ -65,7 +65,7 @@ func TestWeeklyCheck(t *testing.T) {
 		stop()
 		at, problem = last()
 		require.Greater(t, at, again)
-		require.Contains(t, problem, "log record 5001 keeps a checkpoint that is not to be trusted")
+		require.Contains(t, problem, "log record 5001 keeps a checkpoint that cannot be trusted")
 		require.Equal(t, 1, *told)
 		require.Contains(t, log.String(), "found records that the desk did not write")
 	})

@@ -73,7 +73,7 @@ func runPairing(ctx context.Context, a *app.App, c *api.Client, yes bool) error 
 	if a.JSON {
 		return a.PrintJSON(r)
 	}
-	_, err = fmt.Fprintln(a.Stdout, "It is written and in force.")
+	_, err = fmt.Fprintln(a.Stdout, "It is written and applied.")
 	return err
 }
 
@@ -101,14 +101,14 @@ func awaitPairing(ctx context.Context, c *api.Client, id string) (api.Pairing, e
 		case ctx.Err() != nil: // it needs no word
 			return p, app.ExitCode(app.ExitError)
 		case errors.As(err, &refused) && refused.Code == "not_found":
-			return p, errors.New("another pairing was asked for meanwhile, which ended this one")
+			return p, errors.New("another pairing was asked for meanwhile, and that ended this pairing")
 		case err != nil:
 			return p, err
 		case p.Status == api.PairingFailed:
-			return p, errors.New("five wrong codes were tried, which ended the pairing; " +
-				"approvalbot audit list --type refused says by whom, approvalbot pair asks for another code")
+			return p, errors.New("five wrong codes ended the pairing; approvalbot audit list --type refused says " +
+				"who tried them, and approvalbot pair asks for a new code")
 		case p.Status == api.PairingExpired:
-			return p, errors.New("the code was not given in a chat in time; approvalbot pair asks for another one")
+			return p, errors.New("the code was not given in a chat in time; approvalbot pair asks for a new code")
 		case p.Status == api.PairingAnswered && p.Answer != nil:
 			return p, nil
 		}

@@ -187,7 +187,7 @@ func reloadPolicy(ctx context.Context, a *app.App) error {
 			true: "ends or is suspended when every instance has this configuration"}[r.EndsLater], display.Escape(had))
 	}
 	for _, key := range r.Restart {
-		fmt.Fprintf(a.Stdout, "changed: %s, which only a restart puts in force\n", display.Escape(key))
+		fmt.Fprintf(a.Stdout, "changed: %s; takes effect only after a restart\n", display.Escape(key))
 	}
 	return nil
 }

@@ -126,7 +126,7 @@ func newCall(argv, environ []string, token string) (call, error) {
 	for _, s := range append([]string{dir}, argv...) {
 		if !utf8.ValidString(s) {
 			return call{},
-				errors.New("the command or its working directory is not UTF-8 text, so it cannot be shown to anybody")
+				errors.New("the command or its working directory is not UTF-8 text, so it cannot be shown to people")
 		}
 	}
 	c := call{execParams: execParams{Argv: argv, Workdir: dir}, environ: app.Environment(environ, dir)}
@@ -202,7 +202,7 @@ func claimCall(ctx context.Context, a *app.App, c *api.Client, id string, want c
 	}
 	why := errors.New("interrupted")
 	if ctx.Err() == nil {
-		why = errors.New("the desk handed out another call than was asked for")
+		why = errors.New("the desk handed out another call than the one asked for")
 	}
 	if err == nil {
 		reportResult(ctx, a, c, id, api.ResultRequest{ClaimID: got.ClaimID, Status: "failed", Summary: "not run: " + why.Error()})

@@ -111,7 +111,7 @@ func (c *Renewal) Write(set ClientDesk) (wrote bool, err error) {
 		return false, nil
 	}
 	if is, err := readClientFile(c.Path, []byte(after)); err != nil || !reflect.DeepEqual(is, want) {
-		return false, fmt.Errorf("%s is written in a form that cannot be edited by program; write into it by hand:\n\n%s", c.Path,
+		return false, fmt.Errorf("%s is written in a form that a program cannot edit; add this by hand:\n\n%s", c.Path,
 			setKeys(setLine(setLine("", "socket", fmt.Sprintf("%q", want.Socket)), "owner", fmt.Sprintf("%q", want.Owner)),
 				want.DeskKeys))
 	}
@@ -150,7 +150,8 @@ func (c *Renewal) replace(text string) (err error) {
 	}
 	now, err := c.dir.Lstat(c.name)
 	if err != nil || !os.SameFile(now, c.info) {
-		return errors.New("the file was replaced meanwhile; find out what changes it, then run the command again")
+		return errors.New("the file was replaced meanwhile; find out which program " +
+			"changes it, then run the command again")
 	}
 	_ = c.file.Close() // until now no other file could have its number; Windows replaces no open file
 	return c.dir.Rename(made, c.name)

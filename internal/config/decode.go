@@ -128,7 +128,7 @@ func (d *decoder) entries(n *yaml.Node, at spot) []entry {
 		d.places[Join(at.path, e.name)] = e.place
 		switch first, twice := lines[e.name]; {
 		case k.Kind != yaml.ScalarNode:
-			d.mistake(at.path, "has a key that is no plain word")
+			d.mistake(at.path, "has a key that is not a plain word")
 		case twice:
 			d.mistake(Join(at.path, e.name), "is given twice, first on line %d", first)
 		default:

@@ -84,7 +84,8 @@ func (e *AllowEntry) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	}
 	d.decodeStruct(n, reflect.ValueOf(&in).Elem(), at)
 	if in.ArgPattern {
-		d.mistake(at.path+".argPattern", "is not read, and without it the pattern would allow more; write a rule with match: {command: …} instead")
+		d.mistake(at.path+".argPattern", "is not supported, and without it the pattern would allow more; write a "+
+			"rule with match: {command: …} instead")
 	}
 	*e = AllowEntry(in.Pattern)
 }

@@ -48,7 +48,7 @@ func (id *ID) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	switch {
 	case !ok:
 	case tag == "!!float":
-		d.mistake(at.path, "lost digits as a number; write the id in quotes, all its digits")
+		d.mistake(at.path, "lost digits because it is a number; write all digits of the id, in quotes")
 	case tag != "!!int" && tag != "!!str" && tag != anyTag || !DecimalID.MatchString(text):
 		d.mistake(at.path, "must be a numeric id")
 	default:

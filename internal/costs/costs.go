@@ -31,10 +31,10 @@ func read(text string) (list []cost, err error) {
 		}
 		c := cost{name: f[0], says: f[3]}
 		if c.value, err = strconv.ParseFloat(f[1], 64); err != nil {
-			return nil, fmt.Errorf("costs.tsv: the value of %s is no number: %w", c.name, err)
+			return nil, fmt.Errorf("costs.tsv: the value of %s is not a number: %w", c.name, err)
 		}
 		if c.growth, err = strconv.ParseFloat(f[2], 64); err != nil {
-			return nil, fmt.Errorf("costs.tsv: the growth of %s is no number: %w", c.name, err)
+			return nil, fmt.Errorf("costs.tsv: the growth of %s is not a number: %w", c.name, err)
 		}
 		list = append(list, c)
 	}

@@ -21,6 +21,6 @@ func TestGrew(t *testing.T) {
 	_, err = read("evaluate 100 5\n")
 	require.ErrorContains(t, err, "without three tabs")
 	_, err = read("evaluate\tmany\t5\tallocations\n")
-	require.ErrorContains(t, err, "no number")
+	require.ErrorContains(t, err, "not a number")
 	require.Equal(t, "evaluate\t100\t5\tallocations of one\n", write(allowed))
 }

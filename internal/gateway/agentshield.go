@@ -102,8 +102,8 @@ func (in shieldAsk) fits(call approval.Call) error {
 	}
 	if in.ArgsFingerprint != sealed.Fingerprint && in.ArgsFingerprint != sum(params) &&
 		in.ArgsFingerprint != sum(call.Params) {
-		return approval.Refuse(approval.CodeFingerprintMismatch, "argsFingerprint is not the fingerprint of the "+
-			"params.")
+		return approval.Refuse(approval.CodeFingerprintMismatch, "argsFingerprint is not "+
+			"the fingerprint of the params.")
 	}
 	return nil
 }

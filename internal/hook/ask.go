@@ -244,8 +244,8 @@ func (q *question) leave(ctx context.Context, a api.Approval, err error) Verdict
 		if err != nil {
 			return q.failed(ctx, err)
 		}
-		return denied("approval " + a.Code + " was not decided in time, and this hook names no session" +
-			" in which the same call could take it up")
+		return denied("approval " + a.Code + " was not decided in time, and this hook names no session, so the same " +
+			"call cannot take it up")
 	case err != nil && !errors.Is(err, ErrStopping):
 		return q.failed(ctx, err)
 	}

@@ -152,7 +152,7 @@ func (b *body) text(name string) string {
 	}
 	var s string
 	if v.Kind() != '"' || jsonv2.Unmarshal(v, &s) != nil {
-		b.fail("has a member %s that is no text", name)
+		b.fail("has a member %s that is not text", name)
 	}
 	return s
 }
@@ -201,7 +201,7 @@ func (b *body) objectOrText(name string) json.RawMessage {
 	}
 	inner := jsontext.Value(s)
 	if !inner.IsValid() || inner.Kind() != '{' {
-		b.fail("has a member %s that is no object", name)
+		b.fail("has a member %s that is not an object", name)
 		return nil
 	}
 	return json.RawMessage(inner)

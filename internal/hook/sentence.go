@@ -12,7 +12,7 @@ import (
 )
 
 // gone is a sentence that is hardly ever read, since the runtime has left.
-const gone = "interrupted before anybody decided; the call was not allowed"
+const gone = "interrupted before a person decided; the call was not allowed"
 
 // Failed says that there is no decision, and why: the deny of every failure.
 func Failed(err error) string {
@@ -61,7 +61,7 @@ func decidedBy(a api.Approval) string {
 	case api.Withdrawn:
 		text = "withdrawn"
 	default:
-		return Failed(errors.New("its answer has no status that is known here"))
+		return Failed(errors.New("its answer has an unknown status"))
 	}
 	var who []string
 	cooling := slices.Contains(a.ReasonCodes, "recently-denied") // the reason names the person who denied it

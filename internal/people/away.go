@@ -24,8 +24,8 @@ func (d *Directory) AdmitsAbsence(a Absence, others Absences) *approval.Error {
 	case !d.Known(a.Person):
 		return NoSuchPerson(a.Person)
 	case a.UntilMs <= a.SinceMs:
-		return approval.Invalid(approval.FieldError{Field: "untilMs", Problem: "must be a time in the future, in " +
-			"Unix milliseconds"})
+		return approval.Invalid(approval.FieldError{Field: "untilMs", Problem: "must be a time " +
+			"in the future, in Unix milliseconds"})
 	case a.UntilMs > last:
 		return approval.Invalid(approval.FieldError{Field: "untilMs", Problem: fmt.Sprintf("must be within the next %d days", int(maxAway.Hours()/24))})
 	case a.To == "":

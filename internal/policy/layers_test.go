@@ -118,7 +118,7 @@ func TestLayersMistakes(t *testing.T) {
 		`tools.providers.p.allow: a, b`:          func(c *Config) { c.Layers.Providers = map[string]Layer{"p": {Allow: []string{"a", "b"}}} },
 		`there is no group "group:file"`:         func(c *Config) { c.ToolsDeny = []string{"group:file"} },
 		`tools.providerProfiles.p must be`:       func(c *Config) { c.Layers.ProviderProfiles = map[string]string{"p": "Coding"} },
-		`agents.x.tools.deny: "" is not a tool`:     func(c *Config) { c.Layers.Agents = map[string]AgentLayer{"x": {Layer: Layer{Deny: []string{""}}}} },
+		`agents.x.tools.deny: "" is not a tool`:  func(c *Config) { c.Layers.Agents = map[string]AgentLayer{"x": {Layer: Layer{Deny: []string{""}}}} },
 		`tools.subagent.deny: "re[a]d" is no`:    func(c *Config) { c.Layers.Subagent.Deny = []string{"re[a]d"} },
 		`requireApprovalAtOrAbove must be R0 to`: func(c *Config) { c.RequireApprovalAtOrAbove = new(approval.RiskClass(7)) },
 	} {

@@ -90,8 +90,8 @@ func (d *Door) addLink(ctx context.Context, l LoginLink, handled *approval.Inbou
 }
 
 // errNoLink says the same of a link that never was, was spent, or is over.
-var errNoLink = approval.Refuse(approval.CodeNotFound, "This link was used already, is older than five minutes, or "+
-	"was never valid.")
+var errNoLink = approval.Refuse(approval.CodeNotFound, "This link was used already, is older "+
+	"than five minutes, or was never valid.")
 
 // Link tells which person a link signs in, and does not spend it. CodeNotFound if
 // it cannot be used (any more).

@@ -60,8 +60,8 @@ func (p *miniAppPages) fromMiniApp(out http.ResponseWriter, r *http.Request, _ s
 	}
 	v := p.gate.Rules().People.Identify(approval.Voter{Channel: AppPlatform, UserID: user})
 	if v.Person == "" {
-		p.refused(out, r, http.StatusForbidden, signin.ByTelegram, AppPlatform+":"+user+" is not an account that "+
-			"the desk knows",
+		p.refused(out, r, http.StatusForbidden, signin.ByTelegram, AppPlatform+":"+user+" is not "+
+			"an account that the desk knows",
 			"The desk does not know whose account this is, so it cannot sign you in: its operator names you under people first.")
 		return
 	}

@@ -108,7 +108,7 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	ctx, stop := whileWanted(ctx, f.Caller)
 	defer stop()
 	if len(words) == 0 || len(words) > 2 {
-		return deny("approvalbot hook takes a runtime and perhaps an event, and was given %d words", len(words))
+		return deny("approvalbot hook takes a runtime and at most one event, but was given %d words", len(words))
 	}
 	rt, known := hook.Find(words[0])
 	switch {

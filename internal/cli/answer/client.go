@@ -40,7 +40,8 @@ func (f Flags) Connect() (*api.Client, error) {
 			return nil, err
 		}
 		if server != "" && server != file.Server {
-			return nil, errors.New("--server names another desk than the client file, whose token is for that alone")
+			return nil, errors.New("--server names another desk than the client file, and the file's token is only " +
+				"for the file's desk")
 		}
 		if file.Token == "" || file.Server == "" {
 			return nil, errNoToken
@@ -56,7 +57,7 @@ func (f Flags) Connect() (*api.Client, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
 }
 
-var errNoToken = errors.New("the file that was named has no token, or no server")
+var errNoToken = errors.New("the named client file has no token, or no server")
 
 // transport ignores the environment, which a repository's settings can set for
 // programs that its agent starts: it uses no proxy and no certificates from there.

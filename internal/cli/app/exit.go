@@ -57,7 +57,7 @@ func (a *App) Failure(err error) string {
 		wayOut = a.tokenWords() +
 			"give one of the desk's server.tokens with --token, APPROVALBOT_TOKEN or the client file"
 	case code == "forbidden":
-		wayOut = a.tokenWords() + "--client or --token names another one"
+		wayOut = a.tokenWords() + "name another token with --client or --token"
 	case code == "not_found" && a.takesID():
 		text = display.Escape(a.Words[0]) + ": " + text
 		wayOut = a.lister() + " shows what this token may see"

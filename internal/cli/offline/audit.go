@@ -59,7 +59,7 @@ func newAuditListCommand(a *app.App) *cobra.Command {
 			case f.limit < 0:
 				return errors.New("--limit must be 0 or more")
 			case asCSV && a.JSON:
-				return errors.New("--csv and --json are two forms of the same: leave one away")
+				return errors.New("--csv and --json exclude each other: leave one out")
 			}
 			if f.limit == 0 && !asCSV && !a.JSON {
 				f.limit = shownRecords

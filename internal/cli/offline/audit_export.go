@@ -61,7 +61,7 @@ func auditExport(ctx context.Context, a *app.App, from, to int64, file string) (
 		case from == 0:
 			h.From = first
 		case first != from:
-			return fmt.Errorf("the log begins at record %d: retention has cut off what was before", first)
+			return fmt.Errorf("the log begins at record %d: retention has cut off the records before it", first)
 		}
 	}
 	if h.To < h.From-1 {

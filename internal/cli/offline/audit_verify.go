@@ -136,7 +136,7 @@ func verifyStore(
 ) (r proof.Report, err error) {
 	if v.keyFile == "" && len(o.Keys) == 0 {
 		return r,
-			errors.New("a store's checkpoints are checked with a key: give --key (audit keys prints it) or --key-file")
+			errors.New("checking a store's checkpoints needs a key: give --key (audit keys prints it) or --key-file")
 	}
 	s, err := store.OpenToRead(ctx, store.Options{URL: v.store, KeyFile: v.keyFile})
 	if err != nil {
@@ -198,12 +198,12 @@ func verifyDesk(
 		return r, err
 	}
 	if _, err := proof.OpenCheckpoint(o.Expect, page.Keys...); err != nil {
-		return r, fmt.Errorf("the expected checkpoint is not to be trusted: %w", err)
+		return r, fmt.Errorf("the expected checkpoint cannot be trusted: %w", err)
 	}
 	switch {
 	case len(page.Items) == 0:
 		return r, foundBad{want.Seq, fmt.Sprintf("log record %d is missing: "+
-			"the log ends before it, and the expected checkpoint is of it", want.Seq)}
+			"the log ends before it, but the expected checkpoint is for it", want.Seq)}
 	}
 	seq, hash := page.Items[0].Seq, page.Items[0].Hash
 	if seq == want.Seq+1 { // retention cut the log right there
@@ -211,11 +211,11 @@ func verifyDesk(
 	}
 	switch {
 	case seq > want.Seq:
-		return r, fmt.Errorf("the log begins at record %d, and the expected checkpoint is of record %d: "+
-			"give a later one", seq, want.Seq)
+		return r, fmt.Errorf("the log begins at record %d, but the expected checkpoint is "+
+			"for record %d: give a later checkpoint", seq, want.Seq)
 	case hash != want.Hash:
-		return r, foundBad{want.Seq, fmt.Sprintf("log record %d is not the one of the expected checkpoint: "+
-			"it, or one before it, was written anew", want.Seq)}
+		return r, foundBad{want.Seq, fmt.Sprintf("log record %d does not fit the expected checkpoint: that record, "+
+			"or one before it, was written anew", want.Seq)}
 	}
 	r.Expected = true
 	return r, nil

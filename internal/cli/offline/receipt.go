@@ -56,7 +56,7 @@ func verifyReceipt(ctx context.Context, a *app.App, receipt string, v receiptChe
 	case v.jwks == "":
 		return errors.New("--jwks must name the desk's key set, fetched once from a desk that you trust")
 	case (v.params == "") == (v.fingerprint == ""):
-		return errors.New("give the call with --params FILE, or its fingerprint with --fingerprint: one of them")
+		return errors.New("give the call with --params FILE, or its fingerprint with --fingerprint, but not both")
 	case receipt == "-" && v.params == "-":
 		return errors.New("standard input cannot be both the receipt and the call")
 	}
@@ -95,14 +95,15 @@ func verifyReceipt(ctx context.Context, a *app.App, receipt string, v receiptChe
 		return err
 	}
 	if notes.Notes != nil && proof.NotesHash(*notes.Notes) != r.NotesHash {
-		return errors.New("the receipt is for other notes than the call's file has: do not trust the notes")
+		return errors.New("the receipt is for other notes than those in the call's file: do not trust the notes")
 	}
 	if a.JSON {
 		return a.PrintJSON(r)
 	}
 	printReceipt(a, r)
 	if r.NotesHash != "" && notes.Notes == nil {
-		fmt.Fprintln(a.Plain(), "People's notes were given with it, which were not checked: the call's file has no notes.")
+		fmt.Fprintln(a.Plain(), "The approval came with people's notes, but they were not "+
+			"checked: the call's file has no notes.")
 	}
 	return nil
 }
@@ -152,8 +153,8 @@ func keySet(ctx context.Context, a *app.App, from string) (proof.Keys, error) {
 // it with another.
 func fetchKeySet(ctx context.Context, u *url.URL) ([]byte, error) {
 	if u.Scheme != "https" && !config.Loopback(u.Hostname()) {
-		return nil, errors.New("--jwks: a key set is fetched by https, or from this machine; " +
-			"or fetch it yourself and name the file")
+		return nil, errors.New("--jwks must be an https URL, or http on this machine; or fetch " +
+			"the key set yourself and name the file")
 	}
 	ctx, cancel := context.WithTimeout(ctx, jwksTime)
 	defer cancel()

@@ -23,7 +23,7 @@ type DeskCheck struct {
 }
 
 // ErrOtherKeys is in the error of a client file whose keys do not lead to what answers.
-var ErrOtherKeys = errors.New("its keys are not those of deskKeys, and did not follow them")
+var ErrOtherKeys = errors.New("its keys are neither the deskKeys nor successors of them")
 
 // CheckDesk asks a client file's desk for its keys, without the token, and tells how far they
 // can be trusted: by the socket or the file's keys, by the certificate of an https server,
@@ -48,12 +48,12 @@ func CheckDesk(ctx context.Context, file config.ClientFile, path string, anew bo
 	}
 	pins, err := proof.Pins(keys)
 	if err != nil {
-		return DeskCheck{}, fmt.Errorf("what answers at %s is %w as the desk: %w", d.server.Host,
+		return DeskCheck{}, fmt.Errorf("the program at %s is %w as the desk: %w", d.server.Host,
 			api.ErrNotBelieved, err)
 	}
 	known := slices.ContainsFunc(pins, func(pin ed25519.PublicKey) bool { return bytes.Equal(pin, leaf) })
 	if leaf != nil && !known {
-		return DeskCheck{}, fmt.Errorf("what answers at %s is %w as the desk: it has not the keys that it names",
+		return DeskCheck{}, fmt.Errorf("the program at %s is %w as the desk: it does not have the keys that it names",
 			d.server.Host, api.ErrNotBelieved)
 	}
 	if len(d.keys) == 0 {
@@ -62,7 +62,7 @@ func CheckDesk(ctx context.Context, file config.ClientFile, path string, anew bo
 	next, err := proof.Follow(d.keys, told.Successions)
 	switch {
 	case err != nil || !sameKeys(next, keys):
-		return DeskCheck{}, fmt.Errorf("what answers at %s is %w as the desk of %s: %w", d.server.Host,
+		return DeskCheck{}, fmt.Errorf("the program at %s is %w as the desk of %s: %w", d.server.Host,
 			api.ErrNotBelieved, path, ErrOtherKeys)
 	case !sameKeys(next, d.keys):
 		out.Old = true
@@ -93,13 +93,14 @@ func (d *desk) ask(ctx context.Context) (told api.DeskKeys, leaf []byte, how str
 		how, certified = "by its socket "+d.file.Socket, false
 		dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return DialSocket(ctx, d.file.Socket) }
 	case first && d.file.Socket != "":
-		return told, nil, "", fmt.Errorf("%w; %s names that socket, so what answers at %s instead is not trusted: "+
+		return told, nil, "", fmt.Errorf("%w; %s names that socket, so the program at %s is not trusted instead: "+
 			"start the desk, or correct socket there", missing, d.path, d.server.Host)
 	case first && d.server.Scheme == "https":
 		certified = true
 	case first && !config.Loopback(d.server.Hostname()):
-		return told, nil, "", fmt.Errorf("%s is another machine without a certificate, so its first answer is not trusted: "+
-			"let server in %s be an https URL, or copy deskKeys from a client file of the desk's machine", d.server.Host, d.path)
+		return told, nil, "", fmt.Errorf("%s is another machine without a certificate, so its first answer is not "+
+			"trusted: set server in %s to an https URL, or copy deskKeys from "+
+			"a client file of the desk's machine", d.server.Host, d.path)
 	}
 	t := d.base.Clone()
 	if certified {

@@ -148,7 +148,7 @@ func (d *desk) dialTCP(ctx context.Context, network, addr string) (net.Conn, err
 	if named == nil || d.pinned(leaf) || d.follow(ctx) && d.pinned(leaf) {
 		return conn, nil
 	}
-	return nil, errors.Join(fmt.Errorf("what answers at %s is %w as the desk: %w; no request was sent to it; %s",
+	return nil, errors.Join(fmt.Errorf("the program at %s is %w as the desk: %w; no request was sent to it; %s",
 		d.server.Host, api.ErrNotBelieved, named, d.renew()), conn.Close())
 }
 
@@ -167,7 +167,8 @@ func (d *desk) dialTLS(
 		if brokeOff(err) {
 			return nil, fmt.Errorf("the TLS handshake broke off: %w", err)
 		}
-		return nil, fmt.Errorf("what answers at %s is %w as the desk: it does not have the desk's keys (%w); no request was sent "+
+		return nil, fmt.Errorf("the program at %s is %w as the desk: it does not have the "+
+			"desk's keys (%w); no request was sent "+
 			"to it; a desk behind a proxy on this machine needs plainTCP: true in %s", d.server.Host,
 			api.ErrNotBelieved, err, d.path)
 	}
@@ -282,7 +283,7 @@ func (d *desk) believe(ctx context.Context, asked api.Asked, claim api.Claim) er
 	}
 	should, err := proof.Fingerprint(want.ToolName, want.Params, want.Bind)
 	if err == nil && (is != should || claim.Fingerprint != is) {
-		err = errors.New("another call was handed out than was asked for")
+		err = errors.New("the desk handed out another call than the one asked for")
 	}
 	return err
 }
@@ -317,11 +318,12 @@ func safeSocket(path string) error {
 	case err != nil:
 		return err
 	case info.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("%s is no socket", path)
+		return fmt.Errorf("%s is not a socket", path)
 	case !mine(config.OwnerOf(info)) || !mine(config.OwnerOf(dir)):
 		return fmt.Errorf("the socket %s, or its directory, belongs to another user", path)
 	case dir.Mode()&others != 0 && dir.Mode()&fs.ModeSticky == 0:
-		return fmt.Errorf("others can write into the directory of the socket %s, and could put their own there", path)
+		return fmt.Errorf("other users can write into the directory of the socket %s, and "+
+			"could put a socket of their own there", path)
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func programFinding(what string, o install.Options) core.Diagnostic {
 		return core.OK(what, "its program "+o.Program+" is the one beside this")
 	}
 	if !isApprovalbot(o.Program) || o.Scope == install.Project {
-		return core.Fail(what, "its program "+o.Program+" is not this one, and what it answers is not known", again)
+		return core.Fail(what, "its program "+o.Program+" is not this one, and it is not known what it answers", again)
 	}
 	return core.Warn(what, "its program "+o.Program+" is another file of approvalbot than this one", again)
 }
@@ -170,7 +170,8 @@ func deskFindings(
 			server, o.Client), "start it, or correct server there"))
 	case err != nil:
 		return append(found, core.Fail(what, fmt.Sprintf(
-			"the desk of %s does not take its token, so every call is denied: %s", o.Client, oneLine(err)), "let server and token there be those of a running desk"))
+			"the desk of %s does not take its token, so every call is denied: %s", o.Client, oneLine(err)), "set "+
+			"server and token there to those of a running desk"))
 	}
 	if wrong := unfit(info); wrong != "" {
 		return append(found, core.Fail(what, fmt.Sprintf("the token %s of %s %s", info.Name, o.Client, wrong), again))
@@ -183,7 +184,7 @@ func deskFindings(
 		o.Client, server, info.Name)))
 	switch newest, err := desk.List(ctx, api.Filter{Limit: 1}); {
 	case err != nil:
-		return append(found, core.Warn(what, "when it last asked cannot be seen: "+oneLine(err), ""))
+		return append(found, core.Warn(what, "cannot find out when it last asked: "+oneLine(err), ""))
 	case len(newest.Items) == 0:
 		return append(found, core.Warn(what, "no call was ever asked with the token "+info.Name,
 			"start the client and let it run a command"))

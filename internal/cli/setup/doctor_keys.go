@@ -97,8 +97,8 @@ func answerFinding(
 	case err != nil:
 		return nil, true
 	case got.Old:
-		return []core.Diagnostic{core.Warn(what, fmt.Sprintf("the deskKeys in %s are older than those of %s, which "+
-			"followed them", path, place), renew)}, true
+		return []core.Diagnostic{core.Warn(what, fmt.Sprintf("the deskKeys in "+
+			"%s are older than those of %s", path, place), renew)}, true
 	}
 	return []core.Diagnostic{core.OK(what, fmt.Sprintf("%s has a key of deskKeys in %s", place, path))}, true
 }

@@ -53,7 +53,8 @@ func doctorLive(ctx context.Context, a *app.App, name string) error {
 	}
 	installed := installations(a, r.Name)
 	if len(installed) == 0 {
-		return fmt.Errorf("no hook is installed for %s here that could be tried: run approvalbot install %s", r.Title, r.Name)
+		return fmt.Errorf("no hook that could be tried is installed for "+
+			"%s here: run approvalbot install %s", r.Title, r.Name)
 	}
 	found, tried := checkInstalled(ctx, a, installed)
 	if tried == nil {

@@ -51,11 +51,11 @@ func serverFindings(ctx context.Context, cfg config.Config, offline bool) []core
 	var refused *api.Problem
 	switch {
 	case errors.As(err, &refused):
-		return []core.Diagnostic{core.Fail("desk", "what answers at "+cfg.LocalURL()+" is no approval desk",
-			"let server.listen and what runs there agree")}
+		return []core.Diagnostic{core.Fail("desk", "the program at "+cfg.LocalURL()+" is not an approval desk",
+			"make server.listen match what runs there")}
 	case err != nil:
 		return []core.Diagnostic{core.Fail("desk", "no desk runs at "+cfg.LocalURL(),
-			"start it with approvalbot serve; if it is not to run now, look with --offline")}
+			"start it with approvalbot serve; if it should not run now, use --offline")}
 	case !r.Ready:
 		return []core.Diagnostic{core.Fail("desk", "it runs but is not ready: store "+r.Store+", policy "+r.Policy, "see its log")}
 	}

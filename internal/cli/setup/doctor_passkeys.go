@@ -77,7 +77,7 @@ func holderFindings(classes []effective.ClassPolicy, all []signin.Passkey) (foun
 		found = append(found, core.Warn("passkeys", "a yes must be signed, and these people have no passkey for it: "+
 			strings.Join(without, ", "), enrol))
 	case len(found) == 0:
-		found = append(found, core.OK("passkeys", "everybody who could approve has one"))
+		found = append(found, core.OK("passkeys", "everyone who could approve has one"))
 	}
 	return found
 }

@@ -54,5 +54,5 @@ approvals: {tools: {policy: {%s}}}
 		"warn a yes must be signed, and these people have no passkey for it: bob",
 	}, findings("stepUpAtOrAbove: R4, minApprovalsByRisk: {R4: 2}"))
 	enrol("bob")
-	require.Equal(t, []string{"ok everybody who could approve has one"}, findings("stepUpAtOrAbove: R4"))
+	require.Equal(t, []string{"ok everyone who could approve has one"}, findings("stepUpAtOrAbove: R4"))
 }

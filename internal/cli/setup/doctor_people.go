@@ -28,7 +28,7 @@ func peopleFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	away, unread := absences(ctx, cfg)
 	if unread != nil {
 		found = append(found,
-			core.Warn("who is away", "is not known: "+oneLine(unread), "mend what is said of the store"))
+			core.Warn("who is away", "is not known: "+oneLine(unread), "repair what doctor reports of the store"))
 	}
 	classes, err := effective.Classes(cfg)
 	if err != nil {
@@ -68,7 +68,7 @@ func dutyFindings(ctx context.Context, duty schedule.Duty, now time.Time) (found
 		case failed[r.Name] != nil:
 			found = append(found, core.Warn(what, text, "mend the calendar; a desk that runs has its last good copy for a day"))
 		case on.Unknown != "":
-			found = append(found, core.Warn(what, text, "enter somebody of them in the calendar"))
+			found = append(found, core.Warn(what, text, "name one of them in the calendar"))
 		default:
 			found = append(found, core.OK(what, text))
 		}
@@ -91,7 +91,7 @@ func askedFinding(c effective.ClassPolicy, asked []effective.Asked, now time.Tim
 	what, text := "asked about "+c.Class+" now", strings.Join(names, ", ")
 	switch {
 	case text == "":
-		return core.Warn(what, "no approver", "let somebody decide in a chat (allowedUserIds) or with a token")
+		return core.Warn(what, "no approver", "let a person decide in a chat (allowedUserIds) or with a token")
 	case c.Unmapped > 0 || c.Open || slices.ContainsFunc(asked, effective.Asked.Hears):
 		return core.OK(what, text)
 	}

@@ -54,7 +54,7 @@ func postgresFindings(ctx context.Context, cfg config.Config) []core.Diagnostic 
 	case err != nil:
 		return append(key, core.Fail("store", oneLine(err), "the desk does not start with this"))
 	case r.New:
-		return append(key, core.Warn("store", "PostgreSQL "+r.Version+" answers, and no store is in its database yet",
+		return append(key, core.Warn("store", "PostgreSQL "+r.Version+" answers, but no store is in its database yet",
 			"approvalbot serve makes it"))
 	}
 	return append(key, core.OK("store", "PostgreSQL "+r.Version+" answers, and the key fits it"), r.Checked.Diagnostic(time.Now()))
@@ -81,7 +81,8 @@ func contentFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	}
 	text := "is whole, the key fits it, " + engine
 	if !whole {
-		text = "can be read, the key fits it, " + engine + "; it is too large to look through here, and the desk does so weekly, as approvalbot audit verify does"
+		text = "can be read, the key fits it, " + engine + "; it is too large to check here; the desk checks it " +
+			"weekly, and approvalbot audit verify does too"
 	}
 	checked, err := s.LastChecked(ctx)
 	if err != nil {
@@ -108,7 +109,8 @@ func fileFindings(path string) []core.Diagnostic {
 	defer f.Close()
 	head := make([]byte, 100)
 	if _, err := io.ReadFull(f, head); err != nil || string(head[:16]) != "SQLite format 3\x00" {
-		return append(found, core.Fail("store", path+" is no SQLite database", "restore a backup, or name another file"))
+		return append(found, core.Fail("store", path+" is not a SQLite database", "restore a backup, "+
+			"or name another file"))
 	}
 	if info, err := f.Stat(); err == nil && info.Mode().Perm()&0o077 != 0 {
 		found = append(found, core.Warn("store",
@@ -148,5 +150,5 @@ func keyFindings(path string, needed bool) []core.Diagnostic {
 		return []core.Diagnostic{core.Fail("key file",
 			fmt.Sprintf("%s has mode %04o: others can read or change it", path, info.Mode().Perm()), "run: chmod 600 "+path)}
 	}
-	return []core.Diagnostic{core.OK("key file", path+" is there, for its owner's eyes only")}
+	return []core.Diagnostic{core.OK("key file", path+" is there, and only its owner can read it")}
 }

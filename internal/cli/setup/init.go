@@ -71,7 +71,7 @@ func writeStarter(a *app.App, cmd *cobra.Command, path string, s starter) error 
 		return err
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is there already, and is not overwritten: name another file, or take that one away", path)
+		return fmt.Errorf("%s is there already, and is not overwritten: name another file, or move that one away", path)
 	}
 	if err := askStarter(a, cmd, &s); err != nil {
 		return err
@@ -181,7 +181,7 @@ func askPerson(ctx context.Context, a *app.App, lines <-chan string, question, u
 	case line, ok := <-lines:
 		if !ok {
 			fmt.Fprintln(a.Stderr)
-			return "", errors.New("the input is over: answer by flags (approvalbot init --help)")
+			return "", errors.New("the input has ended: answer with flags (approvalbot init --help)")
 		}
 		return cmp.Or(strings.TrimSpace(line), usual), nil
 	case <-ctx.Done():
@@ -297,9 +297,10 @@ func (s *starter) localChat() (local.Chat, error) {
 	c := chats[s.decide]
 	switch {
 	case err != nil && s.chat != "":
-		return c, fmt.Errorf("--who or --chat is no id of %s: give what /whoami says there", s.decide)
+		return c, fmt.Errorf("--who or --chat is not an id of %s: give what /whoami says there", s.decide)
 	case err != nil:
-		return c, fmt.Errorf("that is no user id of %s: give the number that /whoami says, or leave it empty", s.decide)
+		return c, fmt.Errorf("that is not a user id of %s: give the number "+
+			"that /whoami says, or leave it empty", s.decide)
 	case c.At.To == "" && c.User != "":
 		c.At = approval.DirectChat(s.decide, c.User)
 	}

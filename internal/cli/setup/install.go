@@ -188,8 +188,8 @@ func installHooks(ctx context.Context, a *app.App, name string, at attaching) er
 // it is installed already, or as a person at the terminal says.
 func chooseSilence(ctx context.Context, a *app.App, o *install.Options, at attaching) error {
 	if at.silent && !o.CanBeSilent() {
-		return fmt.Errorf("--silent-allow is for claude-code without --beside: of %s it is not known that its own rules go on "+
-			"if a hook gives no decision", o.Runtime.Title)
+		return fmt.Errorf("--silent-allow is for claude-code without --beside: it is not known whether the own "+
+			"rules of %s still apply if a hook gives no decision", o.Runtime.Title)
 	}
 	before, installed := install.Find(*o)
 	switch {
@@ -278,7 +278,7 @@ func writeChanges(a *app.App, changes []install.Change) error {
 		err := c.Write()
 		switch {
 		case errors.Is(err, fs.ErrPermission):
-			return fmt.Errorf("%w; as the machine's administrator (sudo) it can be written", err)
+			return fmt.Errorf("%w; run this as the machine's administrator (sudo)", err)
 		case err != nil:
 			return err
 		case c.Same():
@@ -341,7 +341,7 @@ func agentClient(ctx context.Context, a *app.App, o *install.Options, unchecked 
 	}
 	info, err := desk.TokenInfo(ctx)
 	if err != nil {
-		return fmt.Errorf("whether the token of %s is fit for an agent cannot be seen: %w", path, err)
+		return fmt.Errorf("cannot find out whether the token of %s is fit for an agent: %w", path, err)
 	}
 	if wrong := unfit(info); wrong != "" {
 		fmt.Fprint(a.Stderr, tokenLines(o.Runtime, desk.Server))

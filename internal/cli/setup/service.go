@@ -31,7 +31,8 @@ func printService(a *app.App, manager string, at attaching) error {
 	}
 	for _, path := range []string{program, configuration} {
 		if strings.ContainsAny(path, " \t\n\"'\\$%&<>") {
-			return errors.New(path + " holds characters that a service manager reads otherwise: move it, or edit the file by hand")
+			return errors.New(path + " has characters that a service manager reads " +
+				"differently: move it, or edit the file by hand")
 		}
 	}
 	text, _ := deploy.Service(manager, program, configuration)

@@ -16,7 +16,7 @@ import (
 func ReadCalendar(path string) ([]byte, error) {
 	at, err := os.Stat(path)
 	if err == nil && !at.Mode().IsRegular() {
-		return nil, errors.New("it is no file") // reading a pipe could wait without end
+		return nil, errors.New("it is not a file") // reading a pipe could wait without end
 	}
 	f, err := os.Open(path)
 	var cause *fs.PathError
@@ -57,7 +57,8 @@ func Calendars(r *config.Report, cfg config.Config) {
 				continue
 			}
 			if err := of.Refresh(context.Background(), time.Now(), fromFile); err != nil {
-				c.Warn(config.Index("approvals.tools.onDuty", i)+".calendar", "%s; until it can be, all of the roster are on duty", err)
+				c.Warn(config.Index("approvals.tools.onDuty", i)+".calendar", "%s; until it can be read, all of the "+
+					"roster are on duty", err)
 			}
 		}
 	}

@@ -83,6 +83,7 @@ func (c *checker) checkStore(s config.Store) {
 		c.Mistake("store.keyFile", "must name the file of the key that seals calls")
 	}
 	if log, calls := s.Retention.Audit, s.Retention.Approvals; log > 0 && (calls == 0 || log < calls) {
-		c.Warn("store.retention.audit", "is shorter than store.retention.approvals: records are gone before the approvals that they are about")
+		c.Warn("store.retention.audit", "is shorter than store.retention.approvals: "+
+			"records are deleted before their approvals")
 	}
 }

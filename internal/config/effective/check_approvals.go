@@ -57,7 +57,7 @@ func (c *checker) checkRetryWindow(key string, window, retention time.Duration) 
 	case window < least:
 		c.Mistake(key, "must be 5m or more, the time in which an approved call may be claimed")
 	case retention > 0 && retention < window:
-		c.Warn(key, "is longer than store.retention.approvals: approvals are deleted before it is over, with their calls")
+		c.Warn(key, "is longer than store.retention.approvals: approvals and their calls are deleted before it ends")
 	}
 }
 

@@ -109,7 +109,7 @@ func (c *checker) channel(key string, on bool, token config.Secret, apiURL strin
 
 func (c *checker) botToken(key string, token config.Secret) {
 	if strings.ContainsFunc(string(token), func(r rune) bool { return r <= ' ' || r > '~' || r == '/' }) {
-		c.Mistake(key, "is no bot token: it holds blanks or other letters than a token has")
+		c.Mistake(key, "is not a bot token: it has blanks or characters that no token has")
 	}
 }
 
@@ -179,7 +179,7 @@ func (c *checker) tokenRights(key string, t config.Token, people []config.Person
 		c.Warn(key+".trustToolHints", "has no effect: the token may not ask (approvals.request)")
 	case t.TrustToolHints:
 		c.Warn(key+".trustToolHints", "lowers risk: the token's holder may say that a tool only reads, or which server it is of; "+
-			"give it to a bridge alone that agents cannot speak through")
+			"give it only to a bridge that agents cannot speak through")
 	}
 	if t.Person != "" && !config.GoodName(t.Person) {
 		c.Mistake(key+".person", "must be a person's name")

@@ -40,8 +40,8 @@ func programs(commands []string) []string {
 func (c *checker) brackets(key string, paths []string) {
 	for i, p := range paths {
 		if strings.Contains(strings.ReplaceAll(p, `\[`, ""), "[") {
-			c.Warn(config.Index(key, i), `has a [, which with all up to the next ] matches one letter of those in between; `+
-				`for the sign itself write \[ in a path, and * in a program's`)
+			c.Warn(config.Index(key, i), `has a [, which matches one character of those up to the next ]; `+
+				`to match [ itself, write \[ in a path, and * in a program's path`)
 		}
 	}
 }
@@ -63,10 +63,10 @@ func (c *checker) tooFew(rule string, r config.Rule, quorum bool) {
 			max(1, r.MinApprovals), r.Role)
 	}
 	if quorum {
-		c.Mistake(rule+".minApprovals", "%s: every call that it makes ask would be denied", missing)
+		c.Mistake(rule+".minApprovals", "%s: every call that this rule makes ask would be denied", missing)
 		return
 	}
-	c.Warn(rule, "%s: every call that it makes ask is denied", missing)
+	c.Warn(rule, "%s: every call that this rule makes ask is denied", missing)
 }
 
 // patterns reports entries that are empty, invisible or repeated.
@@ -107,14 +107,14 @@ func (c *checker) checkRules(key string, cfg *config.Config) {
 			c.tooFew(at, r, denies(*cfg, ever, r))
 		}
 		if roster, duty := people.DutyRole(r.Role); duty && r.MinApprovals > 1 && inTurns(*cfg, roster) {
-			c.Warn(at+".minApprovals", "needs %d of those on duty by %s, which is one person a turn: only a handover "+
-				"while a call waits brings another", r.MinApprovals, roster)
+			c.Warn(at+".minApprovals", "needs %d of those on duty by %s, but that roster has one person per turn: "+
+				"only a handover while a call waits brings a second", r.MinApprovals, roster)
 		}
 		if c.Has(at+".during") && r.During == (config.During{}) {
 			c.Mistake(at+".during", "must say either weekly, or from and to")
 		}
 		if !matches(r) {
-			c.Warn(at, "has neither match nor when: it is about every call")
+			c.Warn(at, "has neither match nor when: it applies to every call")
 		}
 		if r.Approve && !slices.Contains(cfg.Approvals.Tools.EffectiveApprovers(), string(approval.RulesBased)) {
 			c.Warn(at+".approve", "never counts: rules_based is not among the approvers")
@@ -144,7 +144,7 @@ func neverCounts(cfg *config.Config, i int) string {
 	case cfg.ApprovalTools().Mode == "off":
 		return "approvals.tools.mode is off"
 	case before >= 0:
-		return "the rule " + rules[before].Name + " is before it, and about all of its calls"
+		return "the rule " + rules[before].Name + " comes before it, and applies to all of its calls"
 	case len(r.Match.Tool) > 0 && !slices.ContainsFunc(r.Match.Tool, func(name string) bool { return !denied(name) }):
 		return "tools.deny takes its tools away"
 	case r.Outcome == "allow" && len(r.Match.Command) > 0 && cfg.Approvals.Exec.Security == "deny":

@@ -95,7 +95,8 @@ func (c *checker) checkWorkspaces(key string, dirs []string) {
 		case !path.IsAbs(dir) || path.Clean(dir) == "/":
 			c.Mistake(at, "must be an absolute path below /")
 		case !workspace.PlainDirectory(dir):
-			c.Warn(at, "is no plain project directory (a home, one of the system, or one of settings or programs): "+
+			c.Warn(at, "is not a plain project directory (it is a home, or belongs to the "+
+				"system, or holds settings or programs): "+
 				"the agent may change files in it unasked")
 		}
 	}

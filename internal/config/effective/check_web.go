@@ -12,8 +12,8 @@ import (
 func (c *checker) checkWeb(s config.Server) {
 	secure := strings.HasPrefix(s.PublicURL, "https://")
 	if s.WebOn() && !s.OnLoopback() && !secure {
-		c.Mistake("server.web.enabled", "needs server.publicUrl with https: other machines reach these pages, "+
-			"and who is signed in there may decide")
+		c.Mistake("server.web.enabled", "needs server.publicUrl with https: other machines reach these pages, and "+
+			"people who are signed in there may decide")
 	}
 	if u, err := url.Parse(s.PublicURL); s.Web.Enabled == "true" && err == nil && strings.Trim(u.Path, "/") != "" {
 		c.Mistake("server.publicUrl", "must have no path if server.web.enabled is true: "+
@@ -50,7 +50,7 @@ func (c *checker) checkOIDC(s config.Server) {
 		c.Mistake("server.web.oidc.issuer", "must be the provider's https address, such as https://login.example.org")
 	}
 	if o.ClientID == "" {
-		c.Mistake("server.web.oidc.clientId", "must be what the provider calls this desk")
+		c.Mistake("server.web.oidc.clientId", "must be the client id that the provider gave this desk")
 	}
 	if !s.WebOn() {
 		c.Warn("server.web.oidc", "has no effect: server.web.enabled is %s here", s.Web.Enabled)

@@ -177,7 +177,7 @@ approvals:
 		return fmt.Sprint(warnings)
 	}
 	const turns, calendar, why = `rotation: [alice, bob], handoff: "09:00"`, `calendar: "https://x.org/a.ics"`,
-		"approvals.tools.rules[0].minApprovals: needs 2 of those on duty by ops, which is one person a turn"
+		"approvals.tools.rules[0].minApprovals: needs 2 of those on duty by ops, but that roster has one person per turn"
 	require.Contains(t, warn(turns, 2), why)
 	require.NotContains(t, warn(turns, 1), why)
 	require.NotContains(t, warn(calendar, 2), why)

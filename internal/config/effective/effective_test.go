@@ -248,7 +248,7 @@ func TestWarnings_TrustToolHints(t *testing.T) {
     - {name: watcher, token: abcdef0123456789, scopes: [operator.audit], trustToolHints: true}
 `)
 	require.Contains(t, got, "f.yaml:3: server.tokens[0].trustToolHints: lowers risk: the token's holder may say that a tool only reads, "+
-		"or which server it is of; give it to a bridge alone that agents cannot speak through")
+		"or which server it is of; give it only to a bridge that agents cannot speak through")
 	require.Contains(t, got, "f.yaml:4: server.tokens[1].trustToolHints: has no effect: the token may not ask (approvals.request)")
 }
 
@@ -307,7 +307,7 @@ func TestAdversary_I12_IdsAreChecked(t *testing.T) {
 		{"0", "is not a Telegram user id"},
 		{"-1001234567890", "is the id of a group or channel; only people may be listed here"},
 		{`"-1001234567890"`, "is the id of a group or channel; only people may be listed here"},
-		{"1.11111111e+08", "lost digits as a number; write the id in quotes, all its digits"},
+		{"1.11111111e+08", "lost digits because it is a number; write all digits of the id, in quotes"},
 		{"0x1A", "must be a numeric id"}, {"012", "must be a numeric id"}, {"1_000", "must be a numeric id"}, {`"@alice"`, "must be a numeric id"},
 		{`" 5"`, "must be a numeric id"}, {`"٣"`, "must be a numeric id"}, {"true", "must be a numeric id"}, {`"99999999999999999999"`, "must be a numeric id"},
 	} {

@@ -22,7 +22,7 @@ func TestLoadMistakes(t *testing.T) {
 		{"key in another case", "server: {Listen: 127.0.0.1:1}", []string{"f.yaml:1: server.Listen: unknown key (did you mean listen?)"}},
 		{"key twice", "server: {}\nstore: {}\nserver: {}\n", []string{"f.yaml:3: server: is given twice, first on line 1"}},
 		{"merge key", "server:\n  <<: {listen: x}\n", []string{"f.yaml:2: server.<<: unknown key"}},
-		{"odd key", "? [a]\n: 1\n", []string{"f.yaml:1: has a key that is no plain word"}},
+		{"odd key", "? [a]\n: 1\n", []string{"f.yaml:1: has a key that is not a plain word"}},
 		{"no YAML", "server: {\n", []string{"f.yaml:1: is not YAML: did not find expected node content"}},
 		{"a list", "- server\n", []string{"f.yaml:1: must be a mapping of keys"}},
 		{"a word", "server\n", []string{"f.yaml:1: must be a mapping of keys"}},
@@ -61,7 +61,7 @@ func TestLoadMistakes(t *testing.T) {
 		{"half of TLS", "server: {listen: 0.0.0.0:1, tls: {certFile: a}}", []string{"f.yaml:1: server.tls: needs both certFile and keyFile"}},
 		{"relative URL", "server: {publicUrl: desk.example.org}", []string{"f.yaml:1: server.publicUrl: must be an absolute http or https URL without a query"}},
 		{"pages for all to read", "server: {listen: 127.0.0.1:1, behindProxy: true, publicUrl: \"http://desk.example.org\", web: {enabled: true}}", []string{
-			"f.yaml:1: server.web.enabled: needs server.publicUrl with https: other machines reach these pages, and who is signed in there may decide"}},
+			"f.yaml:1: server.web.enabled: needs server.publicUrl with https: other machines reach these pages, and people who are signed in there may decide"}},
 		{"pages under a path", "server: {publicUrl: \"https://example.org/desk\", web: {enabled: true}}", []string{
 			"f.yaml:1: server.publicUrl: must have no path if server.web.enabled is true: the pages are at the root of their host"}},
 		{"pages perhaps", "server: {web: {enabled: maybe}}", []string{"f.yaml:1: server.web.enabled: must be auto, true or false"}},
@@ -72,7 +72,7 @@ func TestLoadMistakes(t *testing.T) {
 		{"a provider without its name", "server: {web: {oidc: {clientId: desk}}}", []string{"f.yaml:1: server.web.oidc.issuer: must name the provider, such as https://login.example.org"}},
 		{"a provider for all to read", "server: {web: {oidc: {issuer: \"http://login.example.org\"}}}", []string{
 			"f.yaml:1: server.web.oidc.issuer: must be the provider's https address, such as https://login.example.org",
-			"f.yaml:1: server.web.oidc.clientId: must be what the provider calls this desk"}},
+			"f.yaml:1: server.web.oidc.clientId: must be the client id that the provider gave this desk"}},
 		{"no limit", "server: {limits: {pending: 0, requestsPerSecond: -1}}", []string{"f.yaml:1: server.limits.pending: must be 1 or more", "f.yaml:1: server.limits.requestsPerSecond: must be 1 or more"}},
 		{"empty token", "server: {tokens: [{}]}", []string{
 			"f.yaml:1: server.tokens[0].token: is empty; openssl rand -hex 32 makes a good one",
@@ -135,7 +135,7 @@ func TestLoadMistakes(t *testing.T) {
 			"f.yaml:1: channels.telegram.updates.webhook.url: must be an absolute http or https URL without a query",
 			"f.yaml:1: channels.telegram.updates.webhook.secret: must be 1 to 256 letters, digits, _ or -"}},
 		{"updates", "channels: {telegram: {updates: gateway}}", []string{"f.yaml:1: channels.telegram.updates: must be polling"}},
-		{"bot token", "channels: {telegram: {botToken: \"1 2\"}}", []string{"f.yaml:1: channels.telegram.botToken: is no bot token: it holds blanks or other letters than a token has"}},
+		{"bot token", "channels: {telegram: {botToken: \"1 2\"}}", []string{"f.yaml:1: channels.telegram.botToken: is not a bot token: it has blanks or characters that no token has"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -88,21 +88,21 @@ func TestPolicyMistakes(t *testing.T) {
 		{"rules of two minds", rule("name: a, match: {tool: \"group:fs\", path: [ok, \"../x\"], host: \"a/b\", session: \"*x\"}, risk: R1"), []string{
 			"f.yaml:4: approvals.tools.rules[0].match.path[1]: \"../x\" must be a clean path, absolute or below the workspace; * within a name, ** across directories",
 			"f.yaml:4: approvals.tools.rules[0].match.host[0]: \"a/b\" must be a host's name such as api.example.com or *.example.com",
-			"f.yaml:4: approvals.tools.rules[0].match.session[0]: \"*x\": an agent is named exactly, a session exactly or by a beginning and *"}},
+			"f.yaml:4: approvals.tools.rules[0].match.session[0]: \"*x\": name an agent exactly, and a session exactly or by a prefix and *"}},
 		{"loosens whatever", rule("name: a, match: {tool: \"group:fs\"}, outcome: allow"), []string{
 			"f.yaml:4: approvals.tools.rules[0]: a rule that may loosen must name its tools or commands exactly; to tighten, write risk R3 or R4, or outcome ask or deny"}},
 		{"groups and patterns", "tools:\n  allow:\n    - my-own\n    - group:filesystem\n  deny: [\"web_*\", \"group:web\"]\n  sandbox:\n    tools:\n      allow: [raed]", []string{
 			"f.yaml:4: tools.allow[1]: there is no group \"group:filesystem\"; the groups are group:agents, group:all, group:automation, group:fs, group:media, group:memory, group:messaging, group:nodes, group:openclaw, group:runtime, group:sessions, group:ui, group:web",
 			"f.yaml:7: tools.sandbox.tools: raed names no tool that the desk knows, no group and no pattern, so it would deny every tool; docs/policy.md has the names"}},
 		{"a wrapper is never what is trusted", "approvals: {exec: {allowlist: [\"sudo *\"], safeBins: [xargs]}}", []string{
-			"f.yaml:1: approvals.exec.allowlist[0]: \"sudo *\" cannot be permitted: sudo runs other programs or code, so what it is trusted with is never known; name the program that it runs",
+			"f.yaml:1: approvals.exec.allowlist[0]: \"sudo *\" cannot be permitted: sudo runs other programs or code, so it is never known what it is trusted with; name the program that it runs",
 			"f.yaml:1: approvals.exec.safeBins[0]: xargs runs other programs or code and is never safe; take it out of the list"}},
 		{"role of nobody", rule("name: a, match: {tool: x}, outcome: ask, role: ops"), []string{"f.yaml:4: approvals.tools.rules[0].role: is a role that no person under people has"}},
 
 		{"askFallback", "approvals: {exec: {askFallback: allow}}", []string{"f.yaml:1: approvals.exec.askFallback: must be deny, allowlist or full"}},
 		{"allowlist", "approvals:\n  exec:\n    allowlist:\n      - \" \"\n      - {pattern: ls, argPattern: ^a$, lastUsedAt: 5}\n      - {patern: ls}\n      - [ls]\n      - {id: x}", []string{
 			"f.yaml:4: approvals.exec.allowlist[0]: must be a pattern in one line",
-			"f.yaml:5: approvals.exec.allowlist[1].argPattern: is not read, and without it the pattern would allow more; write a rule with match: {command: …} instead",
+			"f.yaml:5: approvals.exec.allowlist[1].argPattern: is not supported, and without it the pattern would allow more; write a rule with match: {command: …} instead",
 			"f.yaml:6: approvals.exec.allowlist[2].patern: unknown key (did you mean pattern?)",
 			"f.yaml:6: approvals.exec.allowlist[2]: must be a pattern in one line",
 			"f.yaml:7: approvals.exec.allowlist[3]: must be a single value",
@@ -214,9 +214,9 @@ server: {tokens: [{name: agent, token: 0123456789abcdef, scopes: [approvals.requ
 		"f.yaml:8: approvals.exec.askFallback: full fails open: a command that asks runs when no approver can be reached",
 		"f.yaml:9: approvals.tools: no person can say yes now: every call that asks is denied until a person may decide " +
 			"in a chat (allowedUserIds) or with a token (operator.approvals and a person)",
-		"f.yaml:14: approvals.tools.rules[0]: has neither match nor when: it is about every call",
-		"f.yaml:15: approvals.tools.rules[1]: needs 1 with role ops, and too few of those who may approve now have it: every call that it makes ask is denied",
-		"f.yaml:15: approvals.tools.rules[1]: never counts: the rule any is before it, and about all of its calls",
+		"f.yaml:14: approvals.tools.rules[0]: has neither match nor when: it applies to every call",
+		"f.yaml:15: approvals.tools.rules[1]: needs 1 with role ops, and too few of those who may approve now have it: every call that this rule makes ask is denied",
+		"f.yaml:15: approvals.tools.rules[1]: never counts: the rule any comes before it, and applies to all of its calls",
 		"f.yaml:16: approvals.tools.rules[2].approve: never counts: rules_based is not among the approvers",
 	}, got)
 }
@@ -227,8 +227,8 @@ func TestARuleThatNeverCountsIsNamed(t *testing.T) {
 	const yes = "{name: yes, match: {command: [git push *]}, outcome: allow}"
 	for rules, want := range map[string]string{
 		yes: "",
-		"{name: no, match: {command: [git push *]}, outcome: deny}, " + yes:                                                "the rule no is before it, and about all of its calls",
-		"{name: no, match: {command: [git push *]}, risk: R4}, " + yes:                                                     "the rule no is before it, and about all of its calls",
+		"{name: no, match: {command: [git push *]}, outcome: deny}, " + yes:                                                "the rule no comes before it, and applies to all of its calls",
+		"{name: no, match: {command: [git push *]}, risk: R4}, " + yes:                                                     "the rule no comes before it, and applies to all of its calls",
 		"{name: no, match: {command: [git push *]}, risk: R3}, " + yes + ", {name: x, match: {tool: exec}, outcome: deny}": "",
 		"{name: no, outcome: ask, when: 'call.class > 3'}, " + yes:                                                         "",
 		"{name: no, outcome: deny, match: {tool: exec}, during: {weekly: Fri 16:00-Mon 08:00, timezone: UTC}}, " + yes:     "",

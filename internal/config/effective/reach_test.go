@@ -35,8 +35,8 @@ approvals:
     routing: {targets: ["telegram:-5", {channel: telegram, to: "-5"}], auditChats: ["telegram:-5", "telegram:-5"]}
   agentshield: {targets: ["telegram:-5", "telegram:-5"]}
 `, "BOT=1:a")
-	const bracket = "has a [, which with all up to the next ] matches one letter of those in between; " +
-		`for the sign itself write \[ in a path, and * in a program's`
+	const bracket = "has a [, which matches one character of those up to the next ]; " +
+		`to match [ itself, write \[ in a path, and * in a program's path`
 	require.Equal(t, []string{
 		"f.yaml:3: server.tokens[0].agentId: names an agent that is not in agents.list (did you mean main?)",
 		"f.yaml:6: tools.verifier.failMode: allow fails open: without the webhook's valid answer, and while the chat in telegram " +
@@ -77,7 +77,7 @@ func TestQuorumNobodyCanMeet(t *testing.T) {
 	const (
 		three = "needs 3 approvals, and only alice, bob could give one: every such call would be denied; let more people decide, " +
 			"each mapped under people, or set approvals.tools.clampMinApprovals"
-		unmet = "needs 2 with role ops, and too few of those who may approve now have it: every call that it makes ask would be denied"
+		unmet = "needs 2 with role ops, and too few of those who may approve now have it: every call that this rule makes ask would be denied"
 	)
 	for _, c := range []struct{ text, key, want string }{
 		{"  tools: {minApprovals: 2}", "", ""},

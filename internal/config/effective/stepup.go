@@ -44,6 +44,6 @@ func (c *checker) checkStepUp(cfg *config.Config) {
 		return
 	}
 	for _, key := range StepUp(*cfg) {
-		c.Mistake(key, "%s", fmt.Sprintf("needs passkeys, and for them server.publicUrl %s", err))
+		c.Mistake(key, "%s", fmt.Sprintf("needs passkeys, and for passkeys server.publicUrl %s", err))
 	}
 }

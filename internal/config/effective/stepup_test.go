@@ -30,7 +30,7 @@ approvals: {tools: {%s}}
 				require.NotEmpty(t, rules.Site.ID)
 				continue
 			}
-			require.ErrorContains(t, err, key+": needs passkeys, and for them server.publicUrl "+want, url)
+			require.ErrorContains(t, err, key+": needs passkeys, and for passkeys server.publicUrl "+want, url)
 		}
 	}
 	c, _, err := Parse("f.yaml", []byte("approvals: {tools: {policy: {stepUpAtOrAbove: \"\"}}}"), nil, nil)

@@ -115,7 +115,7 @@ func TestWarningsOfCalendars(t *testing.T) {
 	}
 	const key = "approvals.tools.onDuty[0].calendar: the calendar cannot be read: "
 	_, said := warn("ops.ics")
-	require.Contains(t, said, key+"no such file or directory; until it can be, all of the roster are on duty")
+	require.Contains(t, said, key+"no such file or directory; until it can be read, all of the roster are on duty")
 	require.NoError(t, os.WriteFile(file, []byte("BEGIN:VCALENDAR\nBEGIN:A\nBEGIN:B\nBEGIN:C\nBEGIN:D\n"), 0o600))
 	_, said = warn("ops.ics")
 	require.Contains(t, said, key+"its parts are not nested as in a calendar")

@@ -39,7 +39,8 @@ func (f ClientFiles) Tokens() (asks, decides string, err error) {
 	}
 	o, err := config.OpenClientFile(f.Operator)
 	if err == nil && (c.Token == "" || o.Token == "") {
-		err = fmt.Errorf("%s and %s must both have a token; delete them, and fresh ones are made", f.Client, f.Operator)
+		err = fmt.Errorf("%s and %s must both have a token; "+
+			"delete both, and the desk makes new ones", f.Client, f.Operator)
 	}
 	return string(c.Token), string(o.Token), err
 }

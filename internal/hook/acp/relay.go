@@ -111,7 +111,7 @@ func (x *relay) fromAgent(ctx context.Context, line []byte) {
 	m, ok := read(line)
 	switch {
 	case !ok:
-		x.log("a line of the agent that is no message is not passed on")
+		x.log("a line of the agent is not a message, so it is not passed on")
 	case m.Method == "session/request_permission" && m.ID != nil:
 		x.permission(ctx, m)
 	case m.Method == "session/request_permission":
@@ -133,10 +133,10 @@ func (x *relay) fromEditor(line []byte) {
 	m, ok := read(line)
 	switch {
 	case !ok:
-		x.log("a line of the editor that is no message is not passed on")
+		x.log("a line of the editor is not a message, so it is not passed on")
 		return
 	case m.Method == "" && x.isAsked(m.ID):
-		x.log("an answer of the editor to what it was not asked is not passed on")
+		x.log("the editor answered a question that it was not asked; the answer is not passed on")
 		return
 	case m.Method == "session/new" && m.ID != nil, m.Method == "session/load":
 		x.opening(m)

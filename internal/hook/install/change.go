@@ -143,7 +143,7 @@ func (o Options) open(path string) (existing, error) {
 	case err != nil:
 		return f, err
 	case !info.Mode().IsRegular() || info.Size() > maxFile:
-		return f, fmt.Errorf("%s is no plain file of a few kilobytes, so it is left alone", path)
+		return f, fmt.Errorf("%s is not a plain file of a few kilobytes, so it is left alone", path)
 	}
 	f.mode = info.Mode().Perm()
 	if f.text, err = os.ReadFile(f.path); err != nil {
@@ -239,7 +239,7 @@ func (c Change) Write() (err error) {
 		return err
 	}
 	if !bytes.Equal(now, c.Before) {
-		return fmt.Errorf("%s was changed just now by somebody else; start again", c.Path)
+		return fmt.Errorf("%s was changed just now by another program; start again", c.Path)
 	}
 	if c.After == nil {
 		if err := os.Remove(c.Path); err != nil {

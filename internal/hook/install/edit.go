@@ -27,7 +27,7 @@ func appendItem(text string, path []string, item string) (string, error) {
 	at, depth := root, 0
 	for ; depth < len(path); depth++ {
 		if at.kind != '{' {
-			return "", fmt.Errorf("%s is no object there", place(path[:depth]))
+			return "", fmt.Errorf("%s is not an object there", place(path[:depth]))
 		}
 		next := at.get(path[depth])
 		if next == nil {
@@ -36,7 +36,7 @@ func appendItem(text string, path []string, item string) (string, error) {
 		at = next
 	}
 	if depth == len(path) && at.kind != '[' {
-		return "", fmt.Errorf("%s is no list there", place(path))
+		return "", fmt.Errorf("%s is not a list there", place(path))
 	}
 	inner := indentAt(text, at.start) + "  "
 	var added string

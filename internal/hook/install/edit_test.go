@@ -55,10 +55,10 @@ func TestAppendItem(t *testing.T) {
 func TestAppendItem_Refuses(t *testing.T) {
 	for text, why := range map[string]string{
 		"{\n\"a\": s3cret}":                    "line 2: a value expected",
-		"{\"hooks\": []}":                      "hooks is no object there",
-		"{\"hooks\": {\"PreToolUse\": {}}}":    "hooks.PreToolUse is no list there",
-		"[]":                                   "the whole file is no object there",
-		"{\"a\": 1, \"a\": 2}":                 `line 1: "a" is given twice in the same object; take one away`,
+		"{\"hooks\": []}":                      "hooks is not an object there",
+		"{\"hooks\": {\"PreToolUse\": {}}}":    "hooks.PreToolUse is not a list there",
+		"[]":                                   "the whole file is not an object there",
+		"{\"a\": 1, \"a\": 2}":                 `line 1: "a" is given twice in the same object; remove one`,
 		"{\"a\": 1} {}":                        "line 1: the end of the file expected",
 		"{\"a\": 1":                            "line 1: a comma, or } expected",
 		"{a: 1}":                               "line 1: a name in double quotes, or } expected",
@@ -66,7 +66,7 @@ func TestAppendItem_Refuses(t *testing.T) {
 		"{\"a\": \"\xff\"}":                    "it is not UTF-8",
 		"/* {}":                                "line 1: the end of a comment expected",
 		strings.Repeat("[", 200):               errNested.Error(),
-		"{\"hooks\": {\"PreToolUse\": \"x\"}}": "hooks.PreToolUse is no list there",
+		"{\"hooks\": {\"PreToolUse\": \"x\"}}": "hooks.PreToolUse is not a list there",
 	} {
 		_, err := appendItem(text, listPath, ourItem)
 		require.EqualError(t, err, why, text)

@@ -211,7 +211,7 @@ func (s off) doubts(o Options) []Doubt {
 		list, _ := v.([]any)
 		switch {
 		case err != nil:
-			out = append(out, Doubt{Off, "whether " + path + " switches the hook off is not known: " + err.Error(), "mend that file"})
+			out = append(out, Doubt{Off, "cannot find out whether " + path + " switches the hook off: " + err.Error(), "mend that file"})
 		case slices.Contains(append(list, v), s.value):
 			out = append(out, Doubt{Off, s.key + " in " + path + " switches the hook off", "take it out there"})
 		}
@@ -277,7 +277,8 @@ func codexDoubts(ctx context.Context, o Options, c Client) []Doubt {
 	trust := fmt.Sprintf("run: %s --trust, or review it in Codex (/hooks)", o.commandLine())
 	hashes, err := codexHashes(ctx, o, c)
 	if err != nil {
-		return []Doubt{{Off, "whether Codex trusts the hook cannot be seen (" + err.Error() + "); it skips one that is not trusted", trust}}
+		return []Doubt{{Off, "cannot find out whether Codex trusts the hook (" + err.Error() + "); it skips a hook " +
+			"that is not trusted", trust}}
 	}
 	for key, hash := range hashes {
 		state := lookUp(config, "hooks", "state", key)

@@ -339,7 +339,7 @@ func TestInstall_LeavesAlone(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte(" "), maxFile+1), 0o600))
 	_, err = Plan(o)
-	require.ErrorContains(t, err, "is no plain file of a few kilobytes")
+	require.ErrorContains(t, err, "is not a plain file of a few kilobytes")
 }
 
 // A file that changed between the plan and the writing is not overwritten.
@@ -351,7 +351,7 @@ func TestWrite_NotOverAnother(t *testing.T) {
 	for path := range was {
 		require.NoError(t, os.WriteFile(path, []byte("{}"), 0o600))
 	}
-	require.ErrorContains(t, changes[0].Write(), "was changed just now by somebody else")
+	require.ErrorContains(t, changes[0].Write(), "was changed just now by another program")
 }
 
 // The hook's command gives the program's answer on as it is. Whatever else becomes of the

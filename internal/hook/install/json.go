@@ -163,7 +163,7 @@ func (s *scanner) object(depth int) (*value, error) {
 			return err
 		}
 		if names[m.name] {
-			return fmt.Errorf("line %d: %q is given twice in the same object; take one away",
+			return fmt.Errorf("line %d: %q is given twice in the same object; remove one",
 				1+strings.Count(s.text[:m.start], "\n"), m.name)
 		}
 		names[m.name] = true

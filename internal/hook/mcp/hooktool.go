@@ -57,8 +57,8 @@ func (s Server) hook(ctx context.Context, args json.RawMessage) *mcp.CallToolRes
 	}
 	switch {
 	case !known:
-		return answered(event.Deny(c, "this tool answers the hooks of claude-code and codex alone, and this is "+
-			"another one"))
+		return answered(event.Deny(c, "this tool answers only the hooks of claude-code "+
+			"and codex, and this is another hook"))
 	case err != nil:
 		return answered(event.Deny(c, hook.Failed(err)))
 	}

@@ -68,7 +68,8 @@ var notices = lazy.Words("notifications/initialized notifications/roots/list_cha
 const progressPause = 10 * time.Second
 
 // errCut replaces an answer that is too large to be passed on. It is recognized by its address.
-var errCut = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the MCP server was asked, and its answer is not passed on: " +
+var errCut = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the MCP server was " +
+	"asked, but its answer is not passed on: " +
 	errTooLong.why + ". How it ended is not known; ask for less of it"}
 
 // errServerEnded ends what the server has not answered.
@@ -253,7 +254,8 @@ func (x *relay) serve(
 	if twice {
 		cancel()
 		x.unanswerable(ctx, jsonrpc.CodeInvalidRequest,
-			fmt.Sprintf("a request of the client is dropped: one with its id %.64q is under way", fmt.Sprint(m.ID.Raw())))
+			fmt.Sprintf("a request of the client is dropped: "+
+				"another one with the id %.64q is under way", fmt.Sprint(m.ID.Raw())))
 		return
 	}
 	x.do(func() {

@@ -82,7 +82,7 @@ func frameOf(raw []byte) frame {
 		Error   *jsonrpc.Error     `json:"error"`
 	}
 	if err := json.Unmarshal(raw, &in, asWritten()); err != nil || in.Version != "2.0" {
-		return frame{err: unreadable{why: "it is no JSON-RPC 2.0 message on one line"}}
+		return frame{err: unreadable{why: "it is not a JSON-RPC 2.0 message on one line"}}
 	}
 	id, err := idOf(in.ID)
 	switch {

@@ -90,7 +90,7 @@ func claimed(params []byte) (members, error) {
 	}
 	if given, ok := arguments[beside]; ok {
 		if err := strict(given, &out); err != nil || out == nil {
-			return nil, fmt.Errorf("%q is no object", beside)
+			return nil, fmt.Errorf("%q is not an object", beside)
 		}
 		delete(arguments, beside)
 	}

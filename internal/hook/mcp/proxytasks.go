@@ -63,7 +63,7 @@ func (x *relay) ofTask(
 ) (params []byte, got *ask.Allowed, err error) {
 	var id string
 	if strict(raw, &id) != nil || id == "" {
-		return nil, nil, errors.New("the params must have a text as taskId")
+		return nil, nil, errors.New("the params must have a taskId that is text")
 	}
 	t, all := task{method, id}, members{"taskId": value(id)}
 	if x.knowsTask(t) {

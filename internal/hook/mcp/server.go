@@ -93,7 +93,7 @@ func (s Server) guarded(t tool) mcp.ToolHandler {
 		ctx, stop := s.while(ctx)
 		defer stop()
 		if len(args) > maxArguments {
-			const why = "not allowed: the call is larger than %d bytes, more than anybody could be shown"
+			const why = "not allowed: the call is larger than %d bytes, more than a person could be shown"
 			return t.deny(args, fmt.Sprintf(why, maxArguments)), nil
 		}
 		beats := make(chan struct{})
