@@ -48,7 +48,8 @@ func notAgain(a approval.Approval, b Ballot, round *approval.RetryRound, t today
 	case t.judgement == nil || callGone(a, rules, now):
 		return retryDataGone()
 	case a.Retries >= maxRetries:
-		return approval.NotClaimable(approval.WhyLate, fmt.Sprintf("It was retried %d times, which is the most; the agent must ask again.", a.Retries))
+		return approval.NotClaimable(approval.WhyLate, fmt.Sprintf("It was retried %d times, which is the limit; "+
+			"the agent must ask again.", a.Retries))
 	case unknown && round == nil && !b.WithoutResult:
 		return approval.NotClaimable(approval.WhyPending, "No result was reported, so it may still be running. Wait for its result, or "+
 			"if you know that it has ended: approvalbot retry "+a.Code+" --without-result")

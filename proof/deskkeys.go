@@ -44,7 +44,7 @@ func (k DeskKey) Public() (ed25519.PublicKey, error) {
 // Pins reads a list of desk keys: at least one, each once.
 func Pins(keys []DeskKey) ([]ed25519.PublicKey, error) {
 	if len(keys) == 0 || len(keys) > maxDeskKeys {
-		return nil, fmt.Errorf("a list of desk keys has 1 to %d keys, and this one has %d", maxDeskKeys, len(keys))
+		return nil, fmt.Errorf("a list of desk keys has 1 to %d keys, but this list has %d", maxDeskKeys, len(keys))
 	}
 	var pins []ed25519.PublicKey
 	for i, k := range keys {

@@ -30,7 +30,7 @@ func JWKS(public ...ed25519.PublicKey) ([]byte, error) {
 	}{[]jwk{}}
 	for _, p := range public {
 		if len(p) != ed25519.PublicKeySize {
-			return nil, fmt.Errorf("a public key has %d bytes, and an Ed25519 key has %d", len(p),
+			return nil, fmt.Errorf("a public key has %d bytes, but an Ed25519 key has %d", len(p),
 				ed25519.PublicKeySize)
 		}
 		set.Keys = append(set.Keys, jwk{"EdDSA", "Ed25519", thumbprint(p), "OKP", "sig",

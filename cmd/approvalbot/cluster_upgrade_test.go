@@ -112,7 +112,7 @@ func TestCluster_UpgradeToAnotherSchema(t *testing.T) {
 	c.decidedAcross(old, next, "job-2")
 	c.decidedAcross(next, old, "job-3")
 
-	require.Contains(t, c.refuses(unsafe), "must not be set up while older programs run, and instance ")
+	require.Contains(t, c.refuses(unsafe), "must not be set up while older programs run, but instance ")
 	c.decidedAcross(old, next, "job-4") // the refusal has left everything as it was
 	old.end(syscall.SIGKILL)
 	old.start() // as its supervisor does while instances roll
@@ -120,7 +120,7 @@ func TestCluster_UpgradeToAnotherSchema(t *testing.T) {
 	c.decidedAcross(old, next, "job-again")
 	old.end(syscall.SIGTERM)
 	require.Eventually(t, func() bool { // the one that was killed counts as running for ten seconds
-		return strings.Contains(c.refuses(unsafe), `(version "v2") does: stop all instances`)
+		return strings.Contains(c.refuses(unsafe), `(version "v2") is older: stop all instances`)
 	}, patient, 100*time.Millisecond)
 	c.decidedAcross(next, next, "job-5")
 

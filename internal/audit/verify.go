@@ -168,7 +168,7 @@ func behindHead(ctx context.Context, s Log, head int64) error {
 			return err
 		}
 		return &approval.BadRecord{Seq: e.Seq,
-			Problem: fmt.Sprintf("comes after the log's head, which is record %d: it was put in", now)}
+			Problem: fmt.Sprintf("comes after the log's head, record %d, so it was put in", now)}
 	}
 	return nil
 }
@@ -199,5 +199,5 @@ func leftOut(ctx context.Context, s Log, found proof.Report, after int64) error 
 		return err
 	}
 	return &approval.BadRecord{Seq: found.To + 1, Problem: "is missing: the store has approval " + key +
-		", and no record of it is in the log, which was emptied or written anew"}
+		", but the log has no record of it: the log was emptied or written anew"}
 }

@@ -148,7 +148,8 @@ func (s Session) passkeys(held []Passkey, fresh bool, now int64) Passkeys {
 		out.MayAdd = approval.Refuse(approval.CodeStepUpRequired, "Confirm with one of your passkeys first. Is it lost? "+
 			"Ask an operator for a link (approvalbot login --enrol %s) and remove it.", s.Person)
 	case len(held) >= maxPasskeys:
-		out.MayAdd = approval.Refuse(approval.CodeInvalidRequest, "You have %d passkeys, which is the most; remove one first.", len(held))
+		out.MayAdd = approval.Refuse(approval.CodeInvalidRequest, "You have %d passkeys, which is the limit; remove "+
+			"one first.", len(held))
 	}
 	if !proven && !vouched {
 		out.MayEnd = approval.Refuse(approval.CodeStepUpRequired, "Confirm with one of your passkeys first.")

@@ -120,11 +120,12 @@ func consistent(before *approval.Approval, c core.Change) error {
 	case a.Key == "" || a.Owner == "" || a.ID == "":
 		return fmt.Errorf("change of approval %q lacks its key, owner or id", a.Key)
 	case before == nil && a.Code != core.KeyCode(a.Key):
-		return fmt.Errorf("new approval %s has code %q, which is not its key's", a.Key, a.Code)
+		return fmt.Errorf("new approval %s has code %q, which is not the code of its key", a.Key, a.Code)
 	case before == nil || c.Unchanged:
 		return nil
 	case a.Version != before.Version:
-		return fmt.Errorf("change of approval %s was made from version %d, and it is at version %d", a.Key, a.Version,
+		return fmt.Errorf("change of approval %s was made from version %d, but the approval is at version "+
+			"%d", a.Key, a.Version,
 			before.Version)
 	case identity(a) != identity(*before):
 		return fmt.Errorf("change of approval %s alters what may never change: %q was %q", a.Key, identity(a),

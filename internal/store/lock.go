@@ -39,7 +39,8 @@ func lockFile(path string) (*fileLock, error) {
 	defer f.Close()
 	if errors.Is(err, errHeld) {
 		pid, _ := io.ReadAll(io.LimitReader(f, 20))
-		return nil, fmt.Errorf("store is in use: process %s holds %s; stop that one, or give this one a store of its own",
+		return nil, fmt.Errorf("store is in use: process %s holds %s; stop that process, or give this desk a store "+
+			"of its own",
 			strings.TrimSpace(string(pid)), path)
 	}
 	return nil, fmt.Errorf("store lock %s cannot be taken: %w", path, err)

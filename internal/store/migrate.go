@@ -156,7 +156,8 @@ func alone(ctx context.Context, db *sql.DB, needs int64) error {
 	}
 	for _, i := range running {
 		if i.Schema < needs {
-			return fmt.Errorf("schema %d must not be set up while older programs run, and instance %s (version %q) does: "+
+			return fmt.Errorf("schema %d must not be set up while older programs run, but instance %s (version %q) "+
+				"is older: "+
 				"stop all instances, then start this one", needs, i.ID, i.Version)
 		}
 	}

@@ -154,7 +154,7 @@ func TestSecondProcess(t *testing.T) {
 	o := fileOptions(dir)
 	if os.Getenv("STORE_TEST_OPEN") != "" { // the second process
 		o.URL, o.KeyFile = os.Getenv("STORE_TEST_OPEN"), os.Getenv("STORE_TEST_KEY")
-		refused(t, o, "store is in use: process", "desk.db.lock", "stop that one")
+		refused(t, o, "store is in use: process", "desk.db.lock", "stop that process")
 		return
 	}
 	openAndClose(t, o, func(s *Store) {

@@ -87,7 +87,7 @@ func TestSchemaSteps(t *testing.T) {
 	defer db.Close()
 	takesAway := schemaWith(t, unsafe+"-- +goose Up\nALTER TABLE approvals DROP COLUMN tool_name;\n")
 	_, err := migrate(ctx, db, postgres, "desk", takesAway, nil)
-	require.ErrorContains(t, err, fmt.Sprintf("schema %d must not be set up while older programs run, and instance %s",
+	require.ErrorContains(t, err, fmt.Sprintf("schema %d must not be set up while older programs run, but instance %s",
 		newest(t)+1, s.heartbeat.id))
 	create(t, s, pendingApproval("bot"), core.Change{}) // nothing was done
 

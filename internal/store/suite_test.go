@@ -188,7 +188,7 @@ func testInconsistent(t *testing.T, s *Store) {
 	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) {
 		return []core.Change{{Approval: next, New: true}}, nil
 	})
-	require.ErrorContains(t, err, "not its key's")
+	require.ErrorContains(t, err, "not the code of its key")
 	got, err := s.Get(ctx, a.Key)
 	require.NoError(t, err)
 	require.Equal(t, a, got)

@@ -42,7 +42,7 @@ func (p *signInPages) ask(out http.ResponseWriter, r *http.Request, s signin.Ses
 		l, err := p.signin.Link(r.Context(), secret)
 		switch {
 		case approval.CodeOf(err) == approval.CodeNotFound:
-			p.say(out, http.StatusGone, s, "Not signed in", err.Error()+" Ask for another one.")
+			p.say(out, http.StatusGone, s, "Not signed in", err.Error()+" Ask for a new link.")
 			return
 		case err != nil:
 			p.failed(out, s, err)
@@ -58,7 +58,8 @@ func (p *signInPages) spend(out http.ResponseWriter, r *http.Request, _ signin.S
 	s, cookie, err := p.signin.SpendLink(r.Context(), r.PostFormValue("link"), browser(r))
 	switch {
 	case approval.CodeOf(err) == approval.CodeNotFound, approval.CodeOf(err) == approval.CodeForbidden:
-		p.refused(out, r, http.StatusGone, signin.ByLink, "a link that cannot be used", err.Error()+" Ask for another one.")
+		p.refused(out, r, http.StatusGone, signin.ByLink, "a link that cannot be used", err.Error()+" Ask for a new "+
+			"link.")
 	case err != nil:
 		p.failed(out, signin.Session{}, err)
 	default:

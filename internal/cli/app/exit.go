@@ -62,7 +62,8 @@ func (a *App) Failure(err error) string {
 		text = display.Escape(a.Words[0]) + ": " + text
 		wayOut = a.lister() + " shows what this token may see"
 	case code == "not_found":
-		wayOut = "is it an approval desk of this version that answers there? --server or APPROVALBOT_SERVER names another one"
+		wayOut = "is it an approval desk of this version that answers there? --server or APPROVALBOT_SERVER names " +
+			"another desk"
 	}
 	if wayOut != "" {
 		text += "; " + wayOut

@@ -211,7 +211,7 @@ func (s off) doubts(o Options) []Doubt {
 		list, _ := v.([]any)
 		switch {
 		case err != nil:
-			out = append(out, Doubt{Off, "cannot find out whether " + path + " switches the hook off: " + err.Error(), "mend that file"})
+			out = append(out, Doubt{Off, "cannot find out whether " + path + " switches the hook off: " + err.Error(), "repair that file"})
 		case slices.Contains(append(list, v), s.value):
 			out = append(out, Doubt{Off, s.key + " in " + path + " switches the hook off", "take it out there"})
 		}

@@ -233,7 +233,7 @@ func TestAdversary_T1_AnswersToTheServersQuestionsAreAskedFor(t *testing.T) {
 		<-s.log
 	}
 	s.says(s.client, `{"jsonrpc":"2.0","id":%s,"result":{"x":"EVIL"}}`, last)
-	require.Contains(t, <-s.log, "to no request")
+	require.Contains(t, <-s.log, "a request that it was not sent")
 }
 
 func jsonOf(t require.TestingT, v any) string {

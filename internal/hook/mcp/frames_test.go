@@ -431,7 +431,7 @@ func TestAdversary_T2_AnAnswerBeforeItsQuestionIsDropped(t *testing.T) {
 	s.listed()
 	for id := range 10 {
 		s.says(s.server, `{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":"EVIL"}}`, id)
-		require.Contains(t, <-s.log, "to no request")
+		require.Contains(t, <-s.log, "a request that it was not sent")
 	}
 	s.says(s.client, callOf, 2)
 	require.NotContains(t, s.ran().raw, "EVIL")

@@ -442,7 +442,7 @@ func (x *relay) response(m *jsonrpc.Response) {
 	delete(x.flights, m.ID) // one answer counts
 	x.mu.Unlock()
 	if f == nil {
-		x.log("an answer of the MCP server to no request is dropped")
+		x.log("the MCP server answered a request that it was not sent; the answer is dropped")
 		return
 	}
 	if f.call {

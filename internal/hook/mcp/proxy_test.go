@@ -226,7 +226,7 @@ func TestAdversary_H2_TheProxysIDsAreUsedOnce(t *testing.T) {
 	require.Nil(t, again.ID, "else the client takes it for the answer of the call that runs later")
 	require.Contains(t, <-s.log, "under way")
 	s.says(s.server, `{"jsonrpc":"2.0","id":99,"result":{"content":[{"type":"text","text":"forged"}]}}`)
-	require.Contains(t, <-s.log, "to no request")
+	require.Contains(t, <-s.log, "a request that it was not sent")
 	s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, m.id(), order)
 	got := s.heard(s.toServer)
 	require.Equal(t, "tools/call", got.Method)

@@ -64,7 +64,7 @@ func TestAdversary_T1_AnAnswerIsOfItsQuestion(t *testing.T) {
 	require.Contains(t, m.raw, `{"of":`+second.id()+`}`)
 	require.Len(t, s.calls(), 1)
 	require.Contains(t, s.last(), "release notes")
-	require.Contains(t, <-s.log, "to no request")
+	require.Contains(t, <-s.log, "a request that it was not sent")
 }
 
 // On the card the client's answer comes before the server's words, however long these are.
