@@ -4,7 +4,8 @@
 // bubblewrap confines the command (profile.go says to what), on an overlay of the workspace (overlay.go): nothing of the
 // workspace changes while the command runs. After its last process has died, upper.go judges each name in the upper
 // directory of the overlay. If others obey one of them, or somebody else changed meanwhile what the command changed, all
-// of it goes to a quarantine; else keep.go copies it back. A marker on disk says which of the two a killed wrapper left.
+// of it goes to a quarantine; else keep.go copies it back. Nothing looks into a folder that is closed (see closed): a workspace
+// that has one is refused, and so is a call that leaves one.
 //
 // Which names are protected is known to policy/workspace; names.go adds what git obeys inside a
 // repository, most of which an ordinary commit must be able to write, and git.go what the

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keep moves what a call left from the upper directory to the workspace. From the marker on it is finished by the next
-// call if this one dies: each step can be done again, and what is done is gone from the upper directory.
+// keep moves what a call left from the upper directory to the workspace. If it fails, or this process dies after the
+// marker, the rest goes to the quarantine: nothing is copied that was judged beside another workspace.
 func (w *Watch) keep(upper int) error {
 	if all, err := entries(upper); err == nil && len(all) == 0 && w.sameMode(upper) {
 		return w.drop() // most calls change nothing
@@ -24,11 +24,12 @@ func (w *Watch) keep(upper int) error {
 	if err := w.whole("call/keep", []byte("copied back")); err != nil {
 		return err
 	}
-	if err := w.back(upper); err != nil {
-		return fmt.Errorf("what the call did in %s is copied back in part (%w); the next confined call there goes on with it: mend that, "+
-			"or remove %s to give the rest up", w.Root, err, w.path("call"))
+	err := w.back(upper)
+	if err == nil {
+		return nil
 	}
-	return nil
+	rest, failed := w.quarantine()
+	return errors.Join(fmt.Errorf("what the call did in %s is copied back in part (%w); the rest is in %s", w.Root, err, rest), failed)
 }
 
 func (w *Watch) sameMode(upper int) bool {
@@ -114,23 +115,21 @@ func (w *Watch) uncover(up, low int, all []dirent) error {
 func (w *Watch) copyEntry(up, low int, name string) error {
 	u, is := lstat(up, name)
 	l, was := lstat(low, name)
+	// Another program may have changed it since it was judged. When the copy replaces a file, the time of change of that
+	// one's other names is new too, and not that of its content.
+	if was && kind(l) != unix.S_IFDIR && min(l.Ctim.Nano(), l.Mtim.Nano()) >= w.began {
+		return errors.New("another program changed it meanwhile")
+	}
 	switch {
 	case !is:
 		return nil
-	case whiteout(u):
-		return errors.Join(remove(low, name, -1, 0), unix.Unlinkat(up, name, 0))
 	case kind(u) == unix.S_IFDIR:
-		hides := opaque(up, name)
-		if was && kind(l) != unix.S_IFDIR {
-			if err := remove(low, name, -1, 0); err != nil {
-				return err
-			}
-		}
-		if err := unix.Mkdirat(low, name, 0700); err != nil && !errors.Is(err, unix.EEXIST) {
+	case kind(u) != unix.S_IFREG && kind(u) != unix.S_IFLNK: // removed, or a socket or a pipe, which lived in the call
+		if err := remove(low, name, -1, 0); err != nil {
 			return err
 		}
-		return w.copyBelow(up, low, name, u, hides)
-	case kind(u) == unix.S_IFREG || kind(u) == unix.S_IFLNK:
+		return unix.Unlinkat(up, name, 0)
+	default:
 		if was && kind(l) == unix.S_IFDIR {
 			if err := remove(low, name, -1, 0); err != nil {
 				return err
@@ -138,7 +137,16 @@ func (w *Watch) copyEntry(up, low int, name string) error {
 		}
 		return move(up, low, name, u)
 	}
-	return unix.Unlinkat(up, name, 0) // a socket, a pipe: it lived in the call
+	hides := opaque(up, name)
+	if was && kind(l) != unix.S_IFDIR {
+		if err := remove(low, name, -1, 0); err != nil {
+			return err
+		}
+	}
+	if err := unix.Mkdirat(low, name, 0700); err != nil && !errors.Is(err, unix.EEXIST) {
+		return err
+	}
+	return w.copyBelow(up, low, name, u, hides)
 }
 
 func (w *Watch) copyBelow(up, low int, name string, u unix.Stat_t, hides bool) error {
@@ -242,6 +250,9 @@ func remove(dir int, name string, top, depth int) error {
 	}
 	if !errors.Is(err, unix.EISDIR) {
 		return err
+	}
+	if unix.Unlinkat(dir, name, unix.AT_REMOVEDIR) == nil { // another user's may be empty
+		return nil
 	}
 	sub, _, err := openAnyway(dir, name, unix.O_DIRECTORY)
 	if err != nil {

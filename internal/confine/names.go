@@ -28,21 +28,23 @@ type guard struct {
 type place struct {
 	Held  bool   // it and all below it are protected
 	Repo  bool   // it lies in a repository's own directory, and Under counts from there
+	Bare  bool   // which is not called .git, so it may be any folder with a HEAD
 	Under string // its folded path
 }
 
 // in gives the place of a name in a directory, and whether the name is protected.
 func (g *guard) in(dir place, dirRel, name string) place {
 	lower := workspace.FoldPath(name)
-	p := place{Held: dir.Held, Repo: dir.Repo, Under: join(dir.Under, lower)}
-	switch {
-	case p.Held:
-	case dir.Repo:
-		p.Held = inRepository(p.Under, lower)
-	default:
-		_, p.Held = workspace.Obeyed(p.Under)
+	p := place{Held: dir.Held, Repo: dir.Repo, Bare: dir.Bare, Under: join(dir.Under, lower)}
+	if dir.Repo {
+		p.Held = p.Held || inRepository(p.Under, lower)
+	} else {
+		_, obeyed := workspace.Obeyed(p.Under)
 		// commondir beside a HEAD makes a directory a repository, and says which config it obeys.
-		p.Held = p.Held || lower == "commondir" || alsoObeyed.Has(lower) || toolVersions.MatchString(lower)
+		p.Held = p.Held || obeyed || lower == "commondir"
+	}
+	if !dir.Repo || dir.Bare {
+		p.Held = p.Held || alsoObeyed.Has(lower) || toolVersions.MatchString(lower)
 	}
 	if !p.Held && len(g.named) > 0 {
 		_, p.Held = g.named[workspace.FoldPath(join(dirRel, name))]

@@ -54,7 +54,7 @@ func Overlay(args []string) int {
 
 func overlay(args []string) error {
 	count, err := strconv.Atoi(args[1])
-	if err != nil || count < 0 || len(args) < 2*count+3 {
+	if err != nil || count < 1 || len(args) < 2*count+3 || os.Geteuid() == 0 {
 		return errors.New("the overlayer is started by approvalbot confine alone")
 	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {

@@ -189,6 +189,9 @@ func conclude(watches []*Watch) (changed int, err error) {
 	for i, w := range watches {
 		r := &all[i]
 		r.Root, r.Why = w.Root, w.upper(func(upper int) error {
+			if err := w.settingsNow(upper); err != nil {
+				return err
+			}
 			j, err := w.judge(upper)
 			if err == nil {
 				changed += j.changed

@@ -39,7 +39,11 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 	before := j.astray(w.before.Links)
 	p := j.top()
 	if j.repos[""] {
-		p = place{Repo: true}
+		p = place{Repo: true, Bare: true}
+	}
+	var top unix.Stat_t
+	if err := unix.Fstat(upper, &top); err != nil || closed(top) {
+		return nil, errors.New("it left the workspace itself closed (chmod)")
 	}
 	if err := j.dir(upper, int(w.root.Fd()), "", p, false, 0); err != nil {
 		return nil, err
@@ -86,7 +90,7 @@ func opaque(dir int, name string) bool {
 // into gives the place of what is in a directory.
 func (g *guard) into(p place, rel, name string) place {
 	if g.repos[rel] && (!p.Held || workspace.FoldPath(name) == ".git") {
-		return place{Repo: true}
+		return place{Repo: true, Bare: workspace.FoldPath(name) != ".git"}
 	}
 	return p
 }
@@ -142,7 +146,13 @@ func (j *judgement) repository(up, low int, rel string, made map[string]bool, hi
 }
 
 func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, depth int) error {
-	u, _ := lstat(up, name)
+	u, is := lstat(up, name)
+	if !is {
+		return fmt.Errorf("%q cannot be looked at", rel)
+	}
+	if closed(u) {
+		return fmt.Errorf("it left the folder %q closed (chmod)", rel)
+	}
 	l, was := lstat(low, name)
 	if whiteout(u) {
 		if was {
@@ -211,6 +221,11 @@ func (j *judgement) below(up, low int, name, rel string, p place, wasDir, hides 
 	}
 	defer unix.Close(sub)
 	defer put()
+	var mark [8]byte
+	n, err := unix.Fgetxattr(sub, ofOverlay+"opaque", mark[:])
+	if err != nil && !errors.Is(err, unix.ENODATA) {
+		return fmt.Errorf("look whether %q hides what was there: %w", rel, err)
+	}
 	under := -1
 	if wasDir {
 		var put func()
@@ -220,14 +235,16 @@ func (j *judgement) below(up, low int, name, rel string, p place, wasDir, hides 
 		defer unix.Close(under)
 		defer put()
 	}
-	return j.dir(sub, under, rel, p, hides || opaque(up, name), depth+1)
+	return j.dir(sub, under, rel, p, hides || string(mark[:max(n, 0)]) == "y", depth+1)
 }
 
 // gone judges what a call removed, with all that is in it.
 func (j *judgement) gone(low int, name, rel string, p place, depth int) error {
-	l, is := lstat(low, name)
-	if !is {
+	var l unix.Stat_t
+	if err := unix.Fstatat(low, name, &l, unix.AT_SYMLINK_NOFOLLOW); errors.Is(err, unix.ENOENT) {
 		return nil
+	} else if err != nil {
+		return fmt.Errorf("look at %q: %w", rel, err)
 	}
 	if p.Held || kind(l) == unix.S_IFLNK && j.above[workspace.FoldPath(rel)] {
 		j.protected[rel] = true

@@ -62,6 +62,10 @@ func (g *guard) walk(root int, known leaves) (*list, error) {
 		out: &list{Repos: map[string]bool{}, Links: map[string]string{}, many: map[[2]uint64]bool{}, leaves: leaves{}}}
 	var fs unix.Statfs_t
 	w.exact = unix.Fstatfs(root, &fs) == nil && trueTimes[fs.Type]
+	var st unix.Stat_t
+	if err := unix.Fstat(root, &st); err != nil || closed(st) {
+		return nil, fmt.Errorf("workspace %s cannot be looked into; allow it with chmod u+rx", g.root)
+	}
 	err := w.dir(root, "", g.top(), 0)
 	if err == nil && len(w.out.many) > 0 {
 		w.twins = true
@@ -86,7 +90,7 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 	isGit := strings.HasPrefix(own, ".") && workspace.FoldPath(own) == ".git"
 	// A folder with a HEAD can become a repository by folders alone. In what is protected as a whole there is none.
 	if isGit || !p.Held && slices.ContainsFunc(all, func(d dirent) bool { return len(d.name) == 4 && strings.EqualFold(d.name, "HEAD") }) {
-		p = place{Repo: true}
+		p = place{Repo: true, Bare: !isGit}
 		w.out.Repos[rel] = true
 	}
 	found, isLeaf := w.out.found(), !p.Repo
@@ -122,14 +126,22 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 	return nil
 }
 
+// closed reports a folder of the user that its names are not looked up in: what is there would be taken for missing. A
+// workspace with one is refused, and so is what a call did that leaves one.
+func closed(st unix.Stat_t) bool {
+	return kind(st) == unix.S_IFDIR && int(st.Uid) == os.Geteuid() && st.Mode&0500 != 0500
+}
+
 func (l *list) found() int { return len(l.secrets) + len(l.gitFiles) }
 
 func (w *walker) below(fd int, name, child string, p place, depth int) error {
-	if before, is := w.known[child]; is && !w.twins {
-		if st, is := lstat(fd, name); is && leafOf(st) == before && st.Mode&0500 == 0500 {
-			w.out.leaves[child] = before
-			return nil
-		}
+	st, is := lstat(fd, name)
+	if is && closed(st) {
+		return fmt.Errorf("workspace %s has a folder %q that cannot be looked into; allow it with chmod u+rx", w.root, child)
+	}
+	if before, known := w.known[child]; known && is && !w.twins && leafOf(st) == before {
+		w.out.leaves[child] = before
+		return nil
 	}
 	sub, put, err := openAnyway(fd, name, unix.O_DIRECTORY)
 	switch {
@@ -138,8 +150,7 @@ func (w *walker) below(fd int, name, child string, p place, depth int) error {
 	case errors.Is(err, unix.EXDEV):
 		return fmt.Errorf("workspace %s has another mount in it (%q), and the kernel makes no overlay of such a folder; name a smaller one", w.root, child)
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		var st unix.Stat_t // another user's: a confined command can look into it as little as we can
-		if unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && int(st.Uid) != os.Geteuid() {
+		if is && int(st.Uid) != os.Geteuid() { // a confined command can look into it as little as we can
 			return nil
 		}
 	}
@@ -154,7 +165,8 @@ func (w *walker) below(fd int, name, child string, p place, depth int) error {
 // file notes a usual secret, or another name of one. In a repository's own directory branches have any names.
 func (w *walker) file(fd int, name, rel string, p place) {
 	top, _, _ := strings.Cut(p.Under, "/")
-	is := p.Repo && top == "git-crypt" || !(p.Repo && (top == "refs" || top == "logs" || top == "objects")) && workspace.SecretLower(p.Under)
+	branch := p.Repo && (top == "refs" || top == "logs" || top == "objects") && !strings.HasPrefix(name, ".") // no branch begins with a dot
+	is := p.Repo && top == "git-crypt" || !branch && workspace.SecretLower(p.Under)
 	var st unix.Stat_t
 	if !is && !w.twins || is && w.twins || unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
 		return

@@ -112,7 +112,8 @@ func stateOf(state, root string) string {
 	return filepath.Join(state, hex.EncodeToString(key[:8]))
 }
 
-// finish copies back what a call left that was judged and whose wrapper was then killed, and drops what was not judged.
+// finish drops what a call did whose wrapper was killed before it was judged. If it was being copied back, the rest goes to
+// the quarantine: the workspace may be another one since.
 func (w *Watch) finish() (err error) {
 	if _, err := os.Lstat(w.path("call/upper")); err != nil {
 		return w.drop()
@@ -121,11 +122,9 @@ func (w *Watch) finish() (err error) {
 		w.Left = "what it did was dropped"
 		return w.drop()
 	}
-	w.Left = "what it did was copied back now"
-	if w.call, err = openDir(w.path("call")); err != nil {
-		return err
-	}
-	return w.upper(w.keep)
+	rest, err := w.quarantine()
+	w.Left = "what it did was copied back in part, and the rest is in " + rest
+	return err
 }
 
 // upper opens the upper directory of the overlay for a function.
@@ -198,6 +197,25 @@ func (w *Watch) list(ctx context.Context) (err error) {
 		return fmt.Errorf("the links of workspace %s lead through too many folders to be followed; remove links, or name a smaller workspace", w.Root)
 	}
 	w.Secrets = w.guard.hides(w.before)
+	return nil
+}
+
+// settingsNow adds what git's settings name since a program of the host changed them, if the call did something at all.
+func (w *Watch) settingsNow(upper int) error {
+	if all, err := entries(upper); err == nil && len(all) == 0 {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute) // also after a signal
+	defer stop()
+	files, err := w.settings(ctx, w.before)
+	if err != nil {
+		return err
+	}
+	named := maps.Clone(w.guard.named)
+	for rel, obeyed := range w.leads(files) {
+		named[rel] = named[rel] || obeyed
+	}
+	w.guard.name(named)
 	return nil
 }
 
