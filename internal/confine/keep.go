@@ -241,7 +241,7 @@ func strip(dir int, name string, st unix.Stat_t) error {
 	return nil
 }
 
-// remove takes a name away with all below it, whatever its modes. What lies deeper than a workspace may be is moved to
+// remove takes a name away with all below it, even if its modes forbid that. What lies deeper than a workspace may be is moved to
 // the directory top, if that is one, for its caller to remove.
 func remove(dir int, name string, top, depth int) error {
 	err := unix.Unlinkat(dir, name, 0)
