@@ -191,6 +191,7 @@ func (g grown) made(i int) core.Change {
 		a.Votes, a.LookedAtMs = []approval.Vote{v}, at+took
 		a.Ended = approval.Ended{Status: approval.Approved, Decision: approval.AllowOnce, DecidedBy: []string{"person:bob"},
 			ResolvedAtMs: at + took, ClaimUntilMs: at + took + 600_000}
+		a.GoneAtMs = at + took + 600_000 // it was not claimed, and the desk has closed it since
 		c.Deliveries = []approval.Delivery{{Kind: approval.CardDelivery, Target: approval.Target{Channel: "telegram", To: "1"},
 			State: approval.Settled, MessageID: strconv.Itoa(i), CreatedMs: at, SentMs: at + 150}}
 		c.Events = append(c.Events, a.Event(approval.EventVote, at+took, approval.EventData{Vote: &v}),
