@@ -28,8 +28,9 @@ type Log interface {
 	// approval.
 	Unlogged(ctx context.Context, afterMs, from int64) (key string, err error)
 	// CheckRows calls found for every row of the store that is not as the desk wrote it, of
-	// approvals those that were asked for after that time. marked: their MACs were checked.
-	CheckRows(ctx context.Context, afterMs int64, found func(problem string)) (marked bool, err error)
+	// approvals those that were asked for after that time, and gives the key of such an approval that the log has no
+	// record of. It takes the log's records from log until that is closed, in order.
+	CheckRows(ctx context.Context, afterMs int64, log <-chan []approval.Entry, found func(problem string)) (unlogged string, err error)
 }
 
 // VerifyLog checks a whole log against its head, that only retention has cut it, that every
@@ -86,13 +87,16 @@ func verifyLogOnce(
 	// Beside the log, the rows: a check takes two processors half of the time.
 	rowsCtx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	rows := make(chan error, 1)
+	log, rows := make(chan []approval.Entry, 4), make(chan rowsFound, 1)
 	if since == nil {
-		go func() { rows <- checkRows(rowsCtx, s, after) }()
-	} else {
-		rows <- nil
+		go func() {
+			rows <- checkRows(rowsCtx, s, after, log)
+			for range log { // whose reader goes on
+			}
+		}()
 	}
 	entries := func(yield func(approval.Entry, error) bool) {
+		var page []approval.Entry
 		for e, err := range s.Entries(ctx, o.First, head) {
 			if err == nil && e.Seq%verifyPage == 0 {
 				passed(e.Seq, head)
@@ -100,26 +104,46 @@ func verifyLogOnce(
 			if !yield(e, err) {
 				return
 			}
+			if page = append(page, e); len(page) == verifyPage && since == nil {
+				log <- page
+				page = nil
+			}
 		}
+		if since == nil {
+			log <- page
+		}
+	}
+	found, err = proof.VerifyEntries(entries, o)
+	fits := err == nil
+	if fits {
+		err = isWhole(ctx, s, found, head, hash, since != nil)
 	}
 	bad := (*approval.BadRecord)(nil)
-	if found, err = proof.VerifyEntries(entries, o); err == nil {
-		if err = isWhole(ctx, s, found, head, hash, after, since != nil); errors.As(err, &bad) || err == nil {
-			badRows := <-rows
-			if err != nil && badRows != nil {
-				return found, fmt.Errorf("%w; %w", err, badRows)
-			}
-			return found, cmp.Or(err, badRows)
-		}
+	if fits = fits && (err == nil || errors.As(err, &bad)); !fits {
+		giveUp()
 	}
-	giveUp()
-	<-rows
-	return found, err
+	close(log)
+	if since != nil {
+		if err == nil {
+			err = leftOut(ctx, s, found, after)
+		}
+		return found, err
+	}
+	r := <-rows
+	switch {
+	case !fits:
+		return found, err
+	case err == nil:
+		err = unlogged(found, r.unlogged)
+	}
+	if err != nil && r.err != nil {
+		return found, fmt.Errorf("%w; %w", err, r.err)
+	}
+	return found, cmp.Or(err, r.err)
 }
 
-// isWhole compares a log whose records fit each other with its head, with its beginning unless that was checked before,
-// and with the approvals that were asked for after that time.
-func isWhole(ctx context.Context, s Log, found proof.Report, head int64, hash string, after int64, fresh bool) error {
+// isWhole compares a log whose records fit each other with its head, and with its beginning unless that was checked before.
+func isWhole(ctx context.Context, s Log, found proof.Report, head int64, hash string, fresh bool) error {
 	switch {
 	case found.To < head:
 		return &approval.BadRecord{Seq: found.To + 1, Problem: fmt.Sprintf("is missing: "+
@@ -130,29 +154,31 @@ func isWhole(ctx context.Context, s Log, found proof.Report, head int64, hash st
 		return &approval.BadRecord{Seq: found.From - 1,
 			Problem: "is missing: the log begins after it, and no signed record says that retention cut it there"}
 	}
-	if err := behindHead(ctx, s, head); err != nil {
-		return err
-	}
-	return leftOut(ctx, s, found, after)
+	return behindHead(ctx, s, head)
 }
 
 // maxBadRows is how many rows are named.
 const maxBadRows = 1000
 
-// checkRows gives a [*core.BadRows] if rows are not as the desk wrote them.
-func checkRows(ctx context.Context, s Log, after int64) error {
+// rowsFound is what a check of the rows found.
+type rowsFound struct {
+	unlogged string // the key of an approval that the log has no record of
+	err      error  // a [*core.BadRows] if rows are not as the desk wrote them
+}
+
+func checkRows(ctx context.Context, s Log, after int64, log <-chan []approval.Entry) (r rowsFound) {
 	var bad core.BadRows
-	_, err := s.CheckRows(ctx, after, func(problem string) {
+	r.unlogged, r.err = s.CheckRows(ctx, after, log, func(problem string) {
 		if len(bad.Problems) == maxBadRows {
 			bad.More++
 			return
 		}
 		bad.Problems = append(bad.Problems, problem)
 	})
-	if err == nil && len(bad.Problems) > 0 {
-		return &bad
+	if r.err == nil && len(bad.Problems) > 0 {
+		r.err = &bad
 	}
-	return err
+	return r
 }
 
 // behindHead finds a record whose number is above that of the log's head. The head moves
@@ -195,8 +221,16 @@ func begins(ctx context.Context, s Log, first int64) (afterMs int64, err error) 
 // leftOut finds an approval that the log has no record of, as one that was emptied.
 func leftOut(ctx context.Context, s Log, found proof.Report, after int64) error {
 	key, err := s.Unlogged(ctx, after, found.From)
-	if err != nil || key == "" {
+	if err != nil {
 		return err
+	}
+	return unlogged(found, key)
+}
+
+// unlogged is the error for an approval that the log has no record of; nil for no key.
+func unlogged(found proof.Report, key string) error {
+	if key == "" {
+		return nil
 	}
 	return &approval.BadRecord{Seq: found.To + 1, Problem: "is missing: the store has approval " + key +
 		", but the log has no record of it: the log was emptied or written anew"}

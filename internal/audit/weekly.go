@@ -108,9 +108,12 @@ func (p paced) Entries(ctx context.Context, from, to int64) iter.Seq2[approval.E
 	}
 }
 
-// CheckRows is the store's, with a rest after each page.
-func (p paced) CheckRows(ctx context.Context, afterMs int64, found func(string)) (marked bool, err error) {
-	return p.CheckRowsAt(ctx, afterMs, found, p.resting())
+// CheckRows is the store's, with a rest after each page that is read when the log has ended: until then the log's rests
+// are those of both.
+func (p paced) CheckRows(
+	ctx context.Context, afterMs int64, log <-chan []approval.Entry, found func(string),
+) (unlogged string, err error) {
+	return p.CheckRowsAt(ctx, afterMs, log, found, p.resting())
 }
 
 // resting gives what rests, measured by the work since its last rest.

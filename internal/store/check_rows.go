@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json"
-	jsonv1 "github.com/go-json-experiment/json/v1"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
@@ -16,32 +16,42 @@ import (
 
 const (
 	schemaNow = `SELECT CAST(MAX(version_id) AS TEXT) FROM goose_db_version`
-	// ofPage are the outcomes of a page of approvals, by the index events_outcome. ofKeys is the same for PostgreSQL,
-	// whose pages are by key: it would make a join of all the log for each page.
-	ofPage = `SELECT e.key, type, ` + outcomeData + ` FROM approvals a JOIN events e ON e.key = a.key
- WHERE a.rowid >= $1 AND a.rowid <= $2 AND ` + isOutcome + ` ORDER BY a.rowid, seq`
-	ofKeys = `SELECT key, type, ` + outcomeData + ` FROM events
- WHERE key >= $1 AND key <= $2 AND ` + isOutcome + ` ORDER BY key, seq`
 	// ofOne is an approval and its outcome at one moment.
 	ofOne = `SELECT ` + approvalColumns + `, e.type, e.data FROM approvals a
  LEFT JOIN (SELECT key, seq, type, ` + outcomeData + ` AS data FROM events WHERE key = $1 AND ` + isOutcome + `) e
  ON e.key = a.key WHERE a.key = $1 ORDER BY e.seq`
 )
 
-// CheckRows calls found with a sentence for every row that is not as the desk wrote it: its MAC
-// does not fit, or it is an approval that was asked for after that time and the log says that it ended otherwise. It
-// also calls found if SQLite finds its file damaged. It reads page by page. Without the store's key, see
-// [OpenToRead], no MAC is checked, and marked is false.
-func (s *Store) CheckRows(ctx context.Context, afterMs int64, found func(problem string)) (marked bool, err error) {
-	return s.CheckRowsAt(ctx, afterMs, found, func(context.Context) error { return ctx.Err() })
+// CheckRows calls found with a sentence for every row that is not as the desk wrote it: its MAC does not fit (which
+// only a store with its key knows, see [OpenToRead]), or it is an approval that was asked for after that time and the log
+// says that it ended otherwise. It also calls found if SQLite finds its file damaged. It gives the key of an approval
+// asked for after that time of which the log has no record; empty if there is none. It reads page by page, and takes the
+// log's records, all of them in order, from log until that is closed; if log is nil, it reads them itself.
+func (s *Store) CheckRows(
+	ctx context.Context, afterMs int64, log <-chan []approval.Entry, found func(problem string),
+) (unlogged string, err error) {
+	return s.CheckRowsAt(ctx, afterMs, log, found, func(context.Context) error { return ctx.Err() })
 }
 
-// CheckRowsAt is CheckRows that calls rest after each page of rows; an error of it ends the check.
+// CheckRowsAt is CheckRows that calls rest after each page that it reads when the log has ended; an error of it ends the
+// check.
 func (s *Store) CheckRowsAt(
-	ctx context.Context, afterMs int64, found func(problem string), rest func(context.Context) error,
-) (marked bool, err error) {
+	ctx context.Context, afterMs int64, log <-chan []approval.Entry, found func(problem string), rest func(context.Context) error,
+) (unlogged string, err error) {
+	if log == nil {
+		pages := make(chan []approval.Entry)
+		reading, stop := context.WithCancel(ctx)
+		read := begun(func() (struct{}, error) { return struct{}{}, s.sendLog(reading, pages) })
+		defer func() {
+			stop()
+			if _, failed := read(); err == nil && ctx.Err() == nil && !errors.Is(failed, context.Canceled) {
+				err = failed
+			}
+		}()
+		log = pages
+	}
 	damaged := begun(func() (string, error) { return s.fileDamage(ctx) })
-	marked, err = s.checkRows(ctx, afterMs, func(problem string) {
+	unlogged, err = s.checkRows(ctx, afterMs, log, func(problem string) {
 		if damage, err := damaged(); err == nil && damage == "" {
 			found(problem)
 		}
@@ -49,12 +59,29 @@ func (s *Store) CheckRowsAt(
 	damage, failed := damaged()
 	switch {
 	case failed != nil:
-		return false, failed
+		return "", failed
 	case damage != "": // what the rows say cannot be trusted
 		found(damage)
-		return false, nil
+		return "", nil
 	}
-	return marked, err
+	return unlogged, err
+}
+
+// sendLog sends the whole log, page by page, and closes pages.
+func (s *Store) sendLog(ctx context.Context, pages chan<- []approval.Entry) error {
+	defer close(pages)
+	for at := int64(0); ; {
+		page, err := s.Log(ctx, at, entriesPage)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		select {
+		case pages <- page:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		at = page[len(page)-1].Seq
+	}
 }
 
 // begun begins with some work; the function that it gives waits for what comes of it.
@@ -70,27 +97,27 @@ func begun[T any](work func() (T, error)) (wait func() (T, error)) {
 }
 
 func (s *Store) checkRows(
-	ctx context.Context, afterMs int64, found func(problem string), rest func(context.Context) error,
-) (marked bool, err error) {
+	ctx context.Context, afterMs int64, log <-chan []approval.Entry, found func(problem string), rest func(context.Context) error,
+) (unlogged string, err error) {
 	schema, err := readOne(ctx, s.read, schemaNow)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	if n, err := strconv.Atoi(schema); err != nil || n < macSchema {
-		return false, err // the desk gives the rows MACs when it starts
+		return "", err // the desk gives the rows MACs when it starts
 	}
-	if err := s.checkApprovals(ctx, afterMs, found, rest); err != nil {
-		return false, err
+	if unlogged, err = s.checkApprovals(ctx, afterMs, log, found); err != nil {
+		return "", err
 	}
 	if err := s.checkMACs(ctx, found, rest); err != nil {
-		return false, err
+		return "", err
 	}
 	for _, check := range []func(context.Context, func(string)) error{s.checkAbsences, s.checkInbound, s.checkLegible} {
 		if err := check(ctx, found); err != nil {
-			return false, err
+			return "", err
 		}
 	}
-	return s.keys.rows != nil, nil
+	return unlogged, nil
 }
 
 // checkAbsences reports a problem if the list of absences is older than the log.
@@ -177,42 +204,6 @@ func (s *Store) notOurs(table, id string, found func(problem string)) {
 	found(fmt.Sprintf("the row %s of table %s was not written by the desk: its MAC does not fit", id, table))
 }
 
-// checkApprovals names the approvals whose MAC does not fit, and those asked for after that time that the log
-// contradicts. It reads them in the order in which they lie on the disk: keys are random, and in their order each row
-// of a SQLite file is another page, and each of its records too.
-func (s *Store) checkApprovals(
-	ctx context.Context, afterMs int64, found func(problem string), rest func(context.Context) error,
-) error {
-	table, by, query := marked[0], "rowid", ofPage
-	if s.dialect.many {
-		by, query = "key", ofKeys
-	}
-	at := len(table.columns) + 1
-	return table.pages(ctx, s.read, []string{by}, func(page [][]any) error {
-		outcomes := begun(func() (map[string]logged, error) {
-			return s.outcomes(ctx, query, page[0][at], page[len(page)-1][at])
-		})
-		all, err := s.believed(page, found)
-		said, failed := outcomes()
-		if err := errors.Join(err, failed); err != nil {
-			return err
-		}
-		for _, a := range all {
-			if a.CreatedAtMs <= afterMs || said[a.Key].contradicts(a) == "" {
-				continue
-			}
-			what, err := s.contradiction(ctx, a.Key) // it may have gone on between the two
-			if err != nil {
-				return err
-			}
-			if what != "" {
-				found(fmt.Sprintf("approval %s (%s): %s", a.Key, core.KeyCode(a.Key), what))
-			}
-		}
-		return rest(ctx)
-	})
-}
-
 // believed are the approvals of a page whose MACs fit, as far as the log is compared with them. The others are named.
 func (s *Store) believed(page [][]any, found func(problem string)) (all []approval.Approval, err error) {
 	table := marked[0]
@@ -232,8 +223,11 @@ func (s *Store) believed(page [][]any, found func(problem string)) (all []approv
 	return all, nil
 }
 
-// compared reads of a row of marked columns and the MAC, which are approvalColumns, what the log is compared with. For a row that has been believed, that is
-// all: most of a check's time would go into the rest.
+// asWritten reads a body that the desk wrote, in two thirds of the time that one takes whose names may be written twice.
+var asWritten = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// compared reads of a row of marked columns and the MAC, which are approvalColumns, what the log is compared with. For
+// a row that has been believed, that is all: most of a check's time would go into the rest.
 func (k keyring) compared(row []any) (a approval.Approval, err error) {
 	var body, mac text
 	for i, dest := range approvalDest(&a, &body, &mac) {
@@ -251,7 +245,7 @@ func (k keyring) compared(row []any) (a approval.Approval, err error) {
 		ClaimedAtMs int64              `json:"claimedAtMs"`
 		RevokedAtMs int64              `json:"revokedAtMs"`
 	}
-	if err := json.Unmarshal([]byte(body), &of, jsonv1.DefaultOptionsV1()); err != nil {
+	if err := json.Unmarshal([]byte(body), &of, asWritten); err != nil {
 		return a, fmt.Errorf("approval %s cannot be read: %w", a.Key, err)
 	}
 	a.Records, a.Retries, a.RetriedBy = of.Records, of.Retries, of.RetriedBy
@@ -259,27 +253,9 @@ func (k keyring) compared(row []any) (a approval.Approval, err error) {
 	return a, nil
 }
 
-// outcomes are what the log says of the approvals from first to last, by key.
-func (s *Store) outcomes(ctx context.Context, query string, first, last any) (map[string]logged, error) {
-	rows, err := s.read.query(ctx, query, first, last)
-	if err != nil {
-		return nil, err
-	}
-	said := map[string]logged{}
-	err = each(rows, func() error {
-		var key, kind, data text
-		err := rows.Scan(&key, &kind, &data)
-		o := said[string(key)]
-		o.add(approval.EventType(kind), []byte(data))
-		said[string(key)] = o
-		return err
-	})
-	return said, err
-}
-
-// contradiction says how an approval and the log differ at one moment; empty if they
-// agree.
-func (s *Store) contradiction(ctx context.Context, key string) (string, error) {
+// contradiction says how an approval that was asked for after that time and the log differ at one moment; empty if they
+// agree, or if the approval is not in the store any more.
+func (s *Store) contradiction(ctx context.Context, key string, afterMs int64) (string, error) {
 	rows, err := s.read.query(ctx, ofOne, key)
 	if err != nil {
 		return "", err
@@ -294,11 +270,14 @@ func (s *Store) contradiction(ctx context.Context, key string) (string, error) {
 		o.add(approval.EventType(kind), []byte(data))
 		return err
 	})
-	if err != nil || a.Key == "" { // it was swept
+	if err != nil || a.CreatedAtMs <= afterMs { // it was swept, or is older
 		return "", err
 	}
 	if err := s.keys.readBody(&a, body, mac); err != nil {
+		if _, doubted := errors.AsType[*Disbelieved](err); doubted { // which the page says that it is in
+			err = nil
+		}
 		return "", err
 	}
-	return o.contradicts(a), nil
+	return o.contradicts(stateOf(a)), nil
 }

@@ -40,7 +40,7 @@ func TestADamagedPageIsFound(t *testing.T) {
 	_, _, err = s.Check(ctx)
 	require.ErrorContains(t, err, "the database is damaged: ")
 	var all []string
-	_, err = s.CheckRows(ctx, 0, func(problem string) { all = append(all, problem) })
+	_, err = s.CheckRows(ctx, 0, nil, func(problem string) { all = append(all, problem) })
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.Contains(t, all[0], "the database is damaged: ")

@@ -222,51 +222,60 @@ func (l saying) outcome(key string) (o logged, err error) {
 	return o, err
 }
 
-// claimsKnown is how often the approval says that it was handed out. An older release did not
-// keep the runs before a retry.
-func claimsKnown(a approval.Approval) int {
-	n := max(0, a.Retries-len(a.RetriedBy))
+// rowState is what a row of an approval says that the log says, too.
+type rowState struct {
+	status  approval.Status
+	records int64 // the number of its newest record that has one
+	claims  int   // how often it was handed out
+	claimed bool
+	revoked bool
+}
+
+// stateOf is what the row of an approval says. An older release did not keep the runs before a retry.
+func stateOf(a approval.Approval) rowState {
+	s := rowState{status: a.Status, records: a.Records, claims: max(0, a.Retries-len(a.RetriedBy)),
+		claimed: a.ClaimedAtMs != 0, revoked: a.RevokedAtMs != 0}
 	for _, r := range a.RetriedBy {
 		if r.Before.ClaimedAtMs != 0 {
-			n++
+			s.claims++
 		}
 	}
-	if a.ClaimedAtMs != 0 {
-		n++
+	if s.claimed {
+		s.claims++
 	}
-	return n
+	return s
 }
 
 // older says that the row of an approval is not the newest, or that an older one was put back
 // before; empty if neither is so. Records that retention has forgotten, or that a release wrote
 // without numbers, are no evidence.
-func (o logged) older(a approval.Approval) string {
+func (o logged) older(row rowState) string {
 	switch {
 	case o.skips:
 		return "the log says that an older row of it was put back"
-	case o.record != 0 && o.record != a.Records:
-		return fmt.Sprintf("the log's newest record of it is number %d, and the row's %d", o.record, a.Records)
+	case o.record != 0 && o.record != row.records:
+		return fmt.Sprintf("the log's newest record of it is number %d, and the row's %d", o.record, row.records)
 	}
 	return ""
 }
 
 // contradicts says how the log contradicts the row of an approval; empty if it does not.
-func (o logged) contradicts(a approval.Approval) string {
+func (o logged) contradicts(row rowState) string {
 	switch {
-	case a.Status != approval.Approved:
+	case row.status != approval.Approved:
 		if o.allowed {
-			return "the log says that it was allowed, and the row that it is " + string(a.Status)
+			return "the log says that it was allowed, and the row that it is " + string(row.status)
 		}
 	case !o.allowed:
 		return "the row says that it was allowed, and the log does not"
-	case o.claims > claimsKnown(a) || a.ClaimedAtMs == 0 && o.since > 0:
+	case o.claims > row.claims || !row.claimed && o.since > 0:
 		return "the log says that it was handed out, and the row does not"
-	case a.ClaimedAtMs != 0 && o.since == 0:
+	case row.claimed && o.since == 0:
 		return "the row says that it was handed out, and the log does not"
-	case o.revoked && a.RevokedAtMs == 0:
+	case o.revoked && !row.revoked:
 		return "the log says that it was revoked, and the row does not"
 	}
-	return o.older(a)
+	return o.older(row)
 }
 
 // current refuses to hand out an approval if the log contradicts its row, and to count a yes for an
@@ -282,9 +291,10 @@ func (t *tx) current(c core.Change, before *approval.Approval) error {
 		t.refused = t.refused || doubted
 		return err
 	}
-	what := o.older(*before)
+	row := stateOf(*before)
+	what := o.older(row)
 	if c.HandsOut {
-		what = o.contradicts(*before)
+		what = o.contradicts(row)
 	}
 	if what == "" {
 		return nil

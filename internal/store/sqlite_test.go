@@ -151,7 +151,7 @@ func TestPlans(t *testing.T) {
 		list(core.Filter{Owner: "x", SessionKey: "y"}):                          "approvals_owner",
 		list(core.Filter{Status: approval.Approved, ToolName: "x", Cursor: ""}): "approvals_tool (tool_name=? AND <expr><?)",
 		list(core.Filter{Status: approval.Pending, ToolName: "x"}):              "approvals_pending_newest",
-		readLog: "INTEGER PRIMARY KEY", readOutcome: "events_outcome", readLegible: "events_outcome", ofPage: "events_outcome", ofOne: "events_outcome",
+		readLog: "INTEGER PRIMARY KEY", readOutcome: "events_outcome", readLegible: "events_outcome", ofOne: "events_outcome",
 		touchedQuarters: "SEARCH e USING INTEGER PRIMARY KEY", list(core.Filter{Status: approval.Pending, Risk: new(approval.RiskClass)}): "approvals_pending_risk (risk=? AND",
 		markedQuarters: "numbers_marks (start_ms<?)", filtersBefore: "search_filters", keysFrom: "sqlite_autoindex_approvals",
 		askedBetween: "approvals_newest", list(core.Filter{SinceMs: 1}): "approvals_newest", list(core.Filter{SinceMs: 1, ToolName: "x"}): "approvals_tool",
