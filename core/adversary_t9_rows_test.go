@@ -40,7 +40,7 @@ func besideFile(t *testing.T) (d *fixture, change func(statement string, args ..
 // rowsNamed reports how many rows the check of the store names.
 func rowsNamed(t *testing.T, d *fixture) (n int) {
 	t.Helper()
-	_, err := d.store.CheckRows(t.Context(), 0, func(string) { n++ })
+	_, err := d.store.CheckRows(t.Context(), 0, nil, func(string) { n++ })
 	require.NoError(t, err)
 	return n
 }

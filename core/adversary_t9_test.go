@@ -62,7 +62,7 @@ func (i intruder) keep(table string) (putBack func()) {
 func problems(t *testing.T, d *fixture) string {
 	t.Helper()
 	var all []string
-	_, err := d.store.CheckRows(t.Context(), 0, func(p string) { all = append(all, p) })
+	_, err := d.store.CheckRows(t.Context(), 0, nil, func(p string) { all = append(all, p) })
 	require.NoError(t, err)
 	return strings.Join(all, "\n")
 }

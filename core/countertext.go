@@ -10,7 +10,7 @@ import (
 
 // CounterVersion is of what a Counter counts and of its text: a text of another one says
 // something else.
-const CounterVersion = 2
+const CounterVersion = 3
 
 // Text is all that was counted, in one line.
 func (c *Counter) Text() string {

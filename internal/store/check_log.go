@@ -15,8 +15,6 @@ const (
 	keptKey   = `SELECT key FROM approvals WHERE key = $1`
 	// manySaid is of how many approvals the log's word is kept, at least, until their rows come.
 	manySaid = 20_000
-	// clocksOrder is by how much the times of two instances' records may differ from their order, in milliseconds.
-	clocksOrder = 60 * 60 * 1000
 )
 
 // merge compares approvals with what the log says of them while both are read in about the order in which they were
@@ -30,7 +28,7 @@ type merge struct {
 	said    map[string]logged  // by key: what the log says of an approval whose row has not come, or not all records
 	seq     int64              // of the record that came last
 	atMs    int64              // and its time
-	oldest  int64              // records before that time are of approvals that are not kept any more
+	begun   bool               // a record of a row that waited has come; those before it are of approvals not kept any more
 	limit   int                // of said
 	named   map[string]bool    // the approvals that were named
 }
@@ -39,6 +37,11 @@ type merge struct {
 type awaited struct {
 	rowState
 	seen bool // there was one
+}
+
+// complete reports whether all of the row's records have come.
+func (r rowState) complete(o logged) bool {
+	return r.records != 0 && o.record == r.records && o.first == 1
 }
 
 // checkApprovals names the approvals whose MAC does not fit, and those asked for after that time that the log
@@ -59,16 +62,12 @@ func (m *merge) all(ctx context.Context, log <-chan []approval.Entry) (unlogged 
 	if m.s.dialect.many {
 		by = []string{"created_ms", "key"}
 	}
-	first := true
 	err = marked[0].pages(ctx, m.s.read, by, func(page [][]any) error {
 		all, err := m.s.believed(page, m.found)
 		if err != nil {
 			return err
 		}
 		for _, a := range all {
-			if first {
-				m.oldest, first = a.CreatedAtMs-clocksOrder, false
-			}
 			if err := m.row(ctx, a); err != nil {
 				return err
 			}
@@ -105,7 +104,7 @@ func (m *merge) row(ctx context.Context, a approval.Approval) error {
 	}
 	row := stateOf(a)
 	o, seen := m.said[a.Key]
-	if row.records == 0 || o.record != row.records {
+	if !row.complete(o) {
 		m.rows[a.Key] = awaited{row, seen}
 		return nil
 	}
@@ -121,14 +120,15 @@ func (m *merge) records(ctx context.Context, page []approval.Entry) error {
 			row.seen = true
 			m.rows[e.Key] = row
 		}
-		if !counts && (waits || e.Type != approval.EventRequested) || !waits && e.AtMs < m.oldest {
+		m.begun = m.begun || waits
+		if !m.begun || !counts && (waits || e.Type != approval.EventRequested) {
 			continue
 		}
 		o := m.said[e.Key]
 		if counts {
 			o.add(e.Type, e.Data)
 		}
-		if waits && o.record != 0 && o.record == row.records {
+		if waits && row.complete(o) {
 			if err := m.compare(ctx, e.Key, row.rowState, o); err != nil {
 				return err
 			}
@@ -204,7 +204,7 @@ func (m *merge) end(ctx context.Context) (unlogged string, err error) {
 	keys := slices.Sorted(maps.Keys(m.rows))
 	for _, key := range keys {
 		row, o := m.rows[key], m.said[key]
-		if o.record != row.records || o.contradicts(row.rowState) != "" {
+		if o.record != row.records || o.first > 1 || o.contradicts(row.rowState) != "" {
 			if err := m.again(ctx, key); err != nil {
 				return "", err
 			}

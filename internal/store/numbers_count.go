@@ -29,7 +29,7 @@ const (
 	forgetSums    = `DELETE FROM numbers`
 	forgetFilters = `DELETE FROM search_filters`
 	dropFilter    = `DELETE FROM search_filters WHERE start_ms = $1`
-	insertFilter  = `INSERT INTO search_filters (start_ms, bits) VALUES ($1, $2)`
+	insertFilter  = `INSERT INTO search_filters (start_ms, bits, classes) VALUES ($1, $2, $3)`
 	forgetNumbers = `UPDATE numbers_state SET turn = turn + 1, version = 0, seq = 0, until_ms = 0 WHERE id = 1`
 	markSwept     = `INSERT INTO numbers (level, start_ms, owner, body)
  SELECT DISTINCT 0, created_ms - created_ms % 900000, '', '' FROM approvals WHERE key IN (` + sweptApprovals + `)
@@ -84,13 +84,14 @@ type step struct {
 	before, after  numbersState
 	quarters, days map[int64]sums
 	pieces         map[int64]pieces // of all that was asked for in a quarter
+	classes        map[int64]int64  // a bit for each of its risk classes
 	later          []int64          // quarters that a later step counts again
 }
 
 // count takes one step, and reports whether another one is due at once. It is errStale if something else, as a
 // sweep, changed the sums meanwhile: then nothing was written.
 func (s *Store) count(ctx context.Context, now int64) (more bool, err error) {
-	x := step{quarters: map[int64]sums{}, days: map[int64]sums{}, pieces: map[int64]pieces{}}
+	x := step{quarters: map[int64]sums{}, days: map[int64]sums{}, pieces: map[int64]pieces{}, classes: map[int64]int64{}}
 	if x.before, err = s.numbersState(ctx); err != nil {
 		return false, err
 	}
@@ -156,7 +157,7 @@ func (x *step) add(q int64, a approval.Approval) {
 		x.pieces[q] = pieces{}
 	}
 	x.pieces[q].add(core.SearchText(a))
-	x.pieces[q][pieceOfClass(a.Assessment.RiskClass)] = struct{}{}
+	x.classes[q] |= bitOf(a.Assessment.RiskClass)
 	if !a.Final() {
 		return
 	}
@@ -254,8 +255,8 @@ func (x step) writeFilters(t *tx) error {
 		if err := t.put(dropFilter, start); err != nil {
 			return err
 		}
-		if len(of) > 0 {
-			if err := t.put(insertFilter, start, of.filter()); err != nil {
+		if len(of) > 0 || x.classes[start] != 0 {
+			if err := t.put(insertFilter, start, of.filter(), x.classes[start]); err != nil {
 				return err
 			}
 		}

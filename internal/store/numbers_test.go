@@ -132,7 +132,7 @@ func (h *history) checkSearch() {
 		return found
 	}
 	all = listed(core.Filter{})
-	words := []string{"tool1", "denied", "approved agent2", "file-12", "ÜBER 77", "none-such", "-1 owner0", "R2", "ow"}
+	words := []string{"tool1", "denied", "approved agent2", "file-12", "ÜBER 77", "none-such", "-1 owner0", "R2", "ow", ""}
 	if len(all) > 0 {
 		a := all[h.IntN(len(all))]
 		words = append(words, a.Code, a.Key[:9], a.Key, strings.Fields(a.Summary)[1], a.Summary)

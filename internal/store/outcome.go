@@ -68,12 +68,16 @@ type logged struct {
 	ended   [][]byte // data of the grants that were ended
 	// resolved is how many there are.
 	resolved int
-	record   int64 // the number of the newest record that has one
+	first    int64 // the number of the first record that has one
+	record   int64 // and of the newest
 	skips    bool  // a number did not follow the one before: an older row was put back, and went on
 }
 
 func (o *logged) add(kind approval.EventType, data []byte) {
 	if n := numberOf(data); n != 0 {
+		if o.record == 0 {
+			o.first = n
+		}
 		o.skips = o.skips || o.record != 0 && n != o.record+1
 		o.record = n
 	}

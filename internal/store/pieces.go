@@ -3,8 +3,6 @@ package store
 import (
 	"encoding/binary"
 	"strings"
-
-	"approvalbot/internal/approval"
 )
 
 // pieces are all runs of four and of three bytes within the words of some texts. A word that is in one of the texts has
@@ -35,9 +33,6 @@ func piece(s string) uint32 {
 	copy(four[:], s)
 	return binary.LittleEndian.Uint32(four[:])
 }
-
-// pieceOfClass is a risk class as a piece. Texts seldom have a control character, so it seldom meets one of theirs.
-func pieceOfClass(class approval.RiskClass) uint32 { return piece("\x01" + class.String()) }
 
 // filter is the Bloom filter of the pieces.
 func (p pieces) filter() []byte {

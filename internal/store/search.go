@@ -17,8 +17,12 @@ const (
 	mostLooked = 2000
 	aLook      = 20
 
-	filtersBefore = `SELECT start_ms, bits FROM search_filters WHERE start_ms < $1 ORDER BY start_ms DESC LIMIT CAST($2 AS BIGINT)`
-	keysFrom      = `SELECT created_ms FROM approvals WHERE key >= $1 AND key < $2 LIMIT 20`
+	filtersBefore = `SELECT start_ms, bits FROM search_filters WHERE start_ms < $1 AND (classes & CAST($2 AS BIGINT)) <> 0
+ ORDER BY start_ms DESC LIMIT CAST($3 AS BIGINT)`
+	// classesBefore is filtersBefore for a search without words, in an index alone; an empty filter says nothing.
+	classesBefore = `SELECT start_ms, '' FROM search_filters WHERE start_ms < $1 AND (classes & CAST($2 AS BIGINT)) <> 0
+ ORDER BY start_ms DESC LIMIT CAST($3 AS BIGINT)`
+	keysFrom = `SELECT created_ms FROM approvals WHERE key >= $1 AND key < $2 LIMIT 20`
 )
 
 // search is List of a filter that asks for words or for a risk class. It passes over the quarters of an hour that cannot
@@ -52,14 +56,14 @@ func (s *Store) searched(ctx context.Context, st numbersState, f core.Filter) (p
 	if key != "" { // others of that moment follow
 		below++
 	}
-	wanted, until := piecesOf(f.Search), st.until // there are filters for what was asked for before until
+	wanted, until := sought{piecesOf(f.Search), anyClass}, st.until // there are filters for what was asked for before until
 	l := look{of: f, walk: f}
 	l.walk.Search, l.walk.Limit = "", maxPage
 	if f.Risk != nil && f.Status != approval.Pending { // what waits has an index by class
-		wanted = append(wanted, pieceOfClass(*f.Risk))
+		wanted.classes = bitOf(*f.Risk)
 		l.walk.Risk = nil
 	}
-	if len(wanted) == 0 {
+	if len(wanted.pieces) == 0 && wanted.classes == anyClass {
 		until = 0
 	}
 	var again map[int64]bool
@@ -89,6 +93,17 @@ func (s *Store) searched(ctx context.Context, st numbersState, f core.Filter) (p
 	l.page.Next, l.page.BackMs = "", f.SinceMs
 	return l.page, nil
 }
+
+// sought is what a quarter of an hour must have to be looked through: all of the pieces, and one of the classes.
+type sought struct {
+	pieces  []uint32
+	classes int64
+}
+
+// anyClass has the bits of all risk classes.
+const anyClass = 31
+
+func bitOf(class approval.RiskClass) int64 { return 1 << class & anyClass }
 
 // look is what a search has found so far.
 type look struct {
@@ -167,14 +182,18 @@ func (s *Store) addNamed(ctx context.Context, search string, to map[int64]bool) 
 	return nil
 }
 
-// spans gives times before below in which there may be approvals that have all those pieces, newest first, and the time
+// spans gives times before below in which there may be approvals that are wanted, newest first, and the time
 // before which others may be; 0: there are none.
 func (s *Store) spans(
-	ctx context.Context, again map[int64]bool, wanted []uint32, below int64,
+	ctx context.Context, again map[int64]bool, wanted sought, below int64,
 ) (all []span, next int64, err error) {
 	var starts []int64
 	n := 0
-	rows, err := s.read.query(ctx, filtersBefore, below, filtersAtOnce)
+	query := filtersBefore
+	if len(wanted.pieces) == 0 {
+		query = classesBefore
+	}
+	rows, err := s.read.query(ctx, query, below, wanted.classes, filtersAtOnce)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -187,7 +206,7 @@ func (s *Store) spans(
 		if n++; n == filtersAtOnce {
 			next = int64(start)
 		}
-		if !again[int64(start)] && mayHave(string(bits), wanted) {
+		if !again[int64(start)] && mayHave(string(bits), wanted.pieces) {
 			starts = append(starts, int64(start))
 		}
 		return nil

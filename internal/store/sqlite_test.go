@@ -153,7 +153,7 @@ func TestPlans(t *testing.T) {
 		list(core.Filter{Status: approval.Pending, ToolName: "x"}):              "approvals_pending_newest",
 		readLog: "INTEGER PRIMARY KEY", readOutcome: "events_outcome", readLegible: "events_outcome", ofOne: "events_outcome",
 		touchedQuarters: "SEARCH e USING INTEGER PRIMARY KEY", list(core.Filter{Status: approval.Pending, Risk: new(approval.RiskClass)}): "approvals_pending_risk (risk=? AND",
-		markedQuarters: "numbers_marks (start_ms<?)", filtersBefore: "search_filters", keysFrom: "sqlite_autoindex_approvals",
+		markedQuarters: "numbers_marks (start_ms<?)", filtersBefore: "search_filters", classesBefore: "COVERING INDEX search_filters_classes", keysFrom: "sqlite_autoindex_approvals",
 		askedBetween: "approvals_newest", list(core.Filter{SinceMs: 1}): "approvals_newest", list(core.Filter{SinceMs: 1, ToolName: "x"}): "approvals_tool",
 		readSums: "PRIMARY KEY (level=? AND start_ms>? AND start_ms<?)", endedBetween: "approvals_newest", endedOfBetween: "approvals_owner",
 		sumsOfDay:  "PRIMARY KEY (level=? AND start_ms>? AND start_ms<?)",
