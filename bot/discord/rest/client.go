@@ -1,4 +1,4 @@
-// Package rest makes calls of Discord's REST API, version 10, and interprets its
+// Package rest makes calls of Discord's REST API, version 10, with discordgo, and interprets its
 // refusals (https://discord.com/developers/docs). It obeys a context, enforces only
 // limits that Discord announces, and keeps the token out of every error.
 package rest
@@ -10,13 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http"
-	"net/textproto"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bwmarrin/discordgo"
 
 	"approvalbot/core"
 	"approvalbot/internal/card"
@@ -63,12 +63,12 @@ type errUnreachable struct{ what string }
 
 func (e *errUnreachable) Error() string { return "Discord gave no answer: " + e.what }
 
-// Client makes REST calls. It turns everything that is not a result into an
-// *Error or *errUnreachable, and keeps the token out of both.
+// Client makes REST calls through discordgo's session. It turns everything that is not
+// a result into an *Error or *errUnreachable, and keeps the token out of both.
 type Client struct {
-	client *http.Client
-	base   string
-	token  string
+	session *discordgo.Session
+	base    string
+	token   string
 }
 
 // New makes a Client of the API at that address, for the bot with that token;
@@ -79,18 +79,17 @@ func New(apiURL, token string, transport http.RoundTripper) *Client {
 		own.MaxIdleConnsPerHost = 16
 		transport = own
 	}
-	stay := func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse // a redirect would carry the token elsewhere
-	}
-	client := &http.Client{Transport: transport, Timeout: Timeout, CheckRedirect: stay}
-	return &Client{client: client, base: apiURL + "/api/v10", token: token}
+	s, _ := discordgo.New("Bot " + token)                                 // never fails
+	s.ShouldRetryOnRateLimit, s.MaxRestRetries, s.LogLevel = false, 0, -1 // callers retry, and log
+	s.UserAgent, s.Client = userAgent, &http.Client{Transport: transport, Timeout: Timeout}
+	return &Client{session: s, base: apiURL + "/api/v10", token: token}
 }
 
 // Limit sets how long a call may take, at most.
-func (c *Client) Limit(d time.Duration) { c.client.Timeout = d }
+func (c *Client) Limit(d time.Duration) { c.session.Client.Timeout = d }
 
 // Close closes idle connections.
-func (c *Client) Close() { c.client.CloseIdleConnections() }
+func (c *Client) Close() { c.session.Client.CloseIdleConnections() }
 
 // Call makes a call with a JSON body (nil: no body) and reads its result (nil:
 // dropped). path may contain an interaction's token, which errors do not show.
@@ -99,7 +98,7 @@ func (c *Client) Call(ctx context.Context, method, path string, body, result any
 	return err
 }
 
-// Send is call, with the headers of the answer.
+// Send is Call, with the headers of the answer.
 func (c *Client) Send(ctx context.Context, method, path string, body, result any) (http.Header, error) {
 	kind, data := "", []byte(nil)
 	switch body := body.(type) {
@@ -113,45 +112,57 @@ func (c *Client) Send(ctx context.Context, method, path string, body, result any
 		}
 		kind = "application/json"
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(data))
-	if err != nil {
-		return nil, errors.New("the Discord API address cannot be used")
+	a := &answer{transport: c.session.Client.Transport}
+	bucket := &discordgo.Bucket{} // a new one never makes the library sleep
+	bucket.Lock()
+	data, err := c.session.RequestWithLockedBucket(method, c.base+path, kind, data, bucket, 0,
+		func(call *discordgo.RequestConfig) {
+			call.Request = call.Request.WithContext(ctx)
+			call.Client = &http.Client{Transport: a, Timeout: call.Client.Timeout}
+			if strings.HasPrefix(path, "/interactions/") || strings.HasPrefix(path, "/webhooks/") {
+				call.Request.Header.Del("Authorization")
+			}
+		})
+	switch {
+	case a.status == 0:
+		return nil, c.Unreachable(err)
+	case a.status >= 300:
+		return a.header, c.refusal(a, data)
+	case result == nil || a.status == http.StatusNoContent:
+		return a.header, nil
+	case len(data) > maxBody || json.Unmarshal(data, result) != nil:
+		return a.header, &errUnreachable{"the answer is cut off or has another form than documented"}
 	}
-	req.Header.Set("User-Agent", userAgent)
-	if !strings.HasPrefix(path, "/interactions/") && !strings.HasPrefix(path, "/webhooks/") {
-		req.Header.Set("Authorization", "Bot "+c.token)
-	}
-	if kind != "" {
-		req.Header.Set("Content-Type", kind)
-	}
-	return c.do(req, result)
+	return a.header, nil
 }
 
-func (c *Client) do(req *http.Request, result any) (http.Header, error) {
-	resp, err := c.client.Do(req)
+// answer is the transport of one call. It reads the whole answer, and keeps its headers
+// from the library, which would follow a redirect with the token, and takes a message
+// for lost that came back with a rate limit that it cannot read.
+type answer struct {
+	transport http.RoundTripper
+	status    int // 0 if no whole answer came
+	header    http.Header
+}
+
+func (a *answer) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := a.transport.RoundTrip(r)
 	if err != nil {
-		return nil, c.Unreachable(err)
+		return nil, err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if err != nil {
-		return nil, c.Unreachable(err)
+		return nil, err
 	}
-	if resp.StatusCode >= 300 {
-		return resp.Header, c.refusal(resp, body)
-	}
-	if result == nil || resp.StatusCode == http.StatusNoContent {
-		return resp.Header, nil
-	}
-	if len(body) > maxBody || json.Unmarshal(body, result) != nil {
-		return resp.Header, &errUnreachable{"the answer is cut off or has another form than documented"}
-	}
-	return resp.Header, nil
+	a.status, a.header = resp.StatusCode, resp.Header
+	resp.Header, resp.Body = nil, io.NopCloser(bytes.NewReader(body))
+	return resp, nil
 }
 
 // refusal reads an error (Topics, Rate Limits; Reference, Error Messages). A page
 // instead of JSON comes from a proxy before Discord.
-func (c *Client) refusal(resp *http.Response, body []byte) *Error {
+func (c *Client) refusal(a *answer, body []byte) *Error {
 	var answer struct {
 		Code       int             `json:"code"`
 		Message    string          `json:"message"`
@@ -160,20 +171,20 @@ func (c *Client) refusal(resp *http.Response, body []byte) *Error {
 		Errors     json.RawMessage `json:"errors"`
 	}
 	err := json.Unmarshal(body, &answer)
-	e := &Error{Status: resp.StatusCode, Code: answer.Code, Message: c.Clean(answer.Message), Global: answer.Global}
+	e := &Error{Status: a.status, Code: answer.Code, Message: c.Clean(answer.Message), Global: answer.Global}
 	if len(answer.Errors) > 0 {
 		e.Message = c.Clean(e.Message + " " + string(answer.Errors))
 	}
 	if e.Message == "" {
-		e.Message = http.StatusText(resp.StatusCode)
+		e.Message = http.StatusText(a.status)
 	}
 	seconds := answer.RetryAfter
 	if seconds <= 0 {
-		seconds, _ = strconv.ParseFloat(resp.Header.Get("Retry-After"), 64)
+		seconds, _ = strconv.ParseFloat(a.header.Get("Retry-After"), 64)
 	}
 	e.RetryAfter = time.Duration(min(max(seconds, 0), MaxRetryAfter.Seconds()) * float64(time.Second))
 	if e.Status == http.StatusTooManyRequests {
-		e.Global = e.Global || resp.Header.Get("X-RateLimit-Global") == "true"
+		e.Global = e.Global || a.header.Get("X-RateLimit-Global") == "true"
 		if e.RetryAfter == 0 {
 			e.RetryAfter = time.Second
 		}
@@ -209,26 +220,7 @@ type form struct {
 
 // Upload makes a multipart body of a message and its file.
 func Upload(message any, f card.File) (form, error) {
-	payload, err := json.Marshal(message)
-	if err != nil {
-		return form{}, err
-	}
-	var body bytes.Buffer
-	w := multipart.NewWriter(&body)
-	part := func(disposition, kind string, data []byte) {
-		p, _ := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {disposition}, "Content-Type": {kind}})
-		_, _ = p.Write(data) // into memory: cannot fail
-	}
-	part(`form-data; name="payload_json"`, "application/json", payload)
-	name := strings.Map(func(r rune) rune {
-		if r < ' ' || r == '"' || r == '\\' {
-			return '_'
-		}
-		return r
-	}, f.Name)
-	part(`form-data; name="files[0]"; filename="`+name+`"`, "text/plain; charset=utf-8", []byte(f.Text))
-	if err := w.Close(); err != nil {
-		return form{}, err
-	}
-	return form{w.FormDataContentType(), body.Bytes()}, nil
+	file := discordgo.File{Name: f.Name, ContentType: "text/plain; charset=utf-8", Reader: strings.NewReader(f.Text)}
+	kind, data, err := discordgo.MultipartBodyWithJSON(message, []*discordgo.File{&file})
+	return form{kind, data}, err
 }
