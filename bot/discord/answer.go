@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"approvalbot/bot/discord/render"
 	"approvalbot/bot/discord/rest"
 	"approvalbot/bot/textcmd"
@@ -37,7 +39,7 @@ func (b *Bot) answer(ctx context.Context, j *job, i *interaction, m textcmd.Mess
 	}
 	b.acks.wait(ctx, i.ID)
 	parts := render.Split(render.Lines(strings.TrimSuffix(r.Text, r.Link), r.Long), render.MaxText, r.Times)
-	var rows []render.Component
+	var rows []discordgo.MessageComponent
 	switch {
 	case r.Rows != nil:
 		card := ""
@@ -55,7 +57,7 @@ func (b *Bot) answer(ctx context.Context, j *job, i *interaction, m textcmd.Mess
 	for n := range parts {
 		parts[n] = render.Plain(parts[n], render.MaxText, r.Times)
 	}
-	parts[0] = render.Message{Content: parts[0]}.Linking(r.Link).Content + render.Copyable(r.Copy)
+	parts[0] = render.Linked(parts[0], r.Link) + render.Copyable(r.Copy)
 	hook := "/webhooks/" + i.App + "/" + i.Token
 	if asked(b.first(i)) {
 		b.reply(ctx, http.MethodPost, hook, render.Private(parts[0], rows))
@@ -73,7 +75,7 @@ func (b *Bot) answer(ctx context.Context, j *job, i *interaction, m textcmd.Mess
 // reply makes a call of an interaction's webhook, which outside of the gateway
 // may be quicker than the first answer itself: then Discord does not know it yet.
 // Over the gateway it never will know it, and the person's other taps wait.
-func (b *Bot) reply(ctx context.Context, method, path string, body render.Message) {
+func (b *Bot) reply(ctx context.Context, method, path string, body any) {
 	for try := range answerTries {
 		err := b.rest.Call(ctx, method, path, body, nil)
 		if err == nil {

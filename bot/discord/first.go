@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"approvalbot/bot/discord/render"
 	"approvalbot/bot/textcmd"
 )
@@ -11,12 +13,12 @@ import (
 // first gives the first answer of a stored interaction. A form must be the first
 // answer; the rest follows later, to that person only.
 func (b *Bot) first(i *interaction) callback {
-	later := callback{answerLater, &response{Flags: render.Ephemeral}}
+	later := callback{answerLater, &response{Flags: discordgo.MessageFlagsEphemeral}}
 	if i.Type != tapInteraction {
 		return later
 	}
 	data, card := i.Data.CustomID, ""
-	menu := i.Message != nil && i.Message.Flags&render.Ephemeral != 0
+	menu := i.Message != nil && i.Message.Flags&discordgo.MessageFlagsEphemeral != 0
 	if menu {
 		data, card = cutCard(data)
 	} else if i.Message != nil {
@@ -87,13 +89,13 @@ type callback struct {
 
 // response is the content of a first answer.
 type response struct {
-	Content    string             `json:"content,omitempty"`
-	Flags      int                `json:"flags,omitempty"`
-	Mentions   *render.Mentions   `json:"allowed_mentions,omitempty"`
-	Choices    *[]choice          `json:"choices,omitempty"`
-	CustomID   string             `json:"custom_id,omitempty"`
-	Title      string             `json:"title,omitempty"`
-	Components []render.Component `json:"components,omitempty"`
+	Content    string                            `json:"content,omitempty"`
+	Flags      discordgo.MessageFlags            `json:"flags,omitempty"`
+	Mentions   *discordgo.MessageAllowedMentions `json:"allowed_mentions,omitempty"`
+	Choices    *[]choice                         `json:"choices,omitempty"`
+	CustomID   string                            `json:"custom_id,omitempty"`
+	Title      string                            `json:"title,omitempty"`
+	Components any                               `json:"components,omitempty"`
 }
 
 type choice struct {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/bwmarrin/discordgo"
+
 	"approvalbot/bot/discord/render"
 	"approvalbot/bot/discord/rest"
 	"approvalbot/bot/textcmd"
@@ -54,7 +56,7 @@ func (b *Bot) tapMessage(i *interaction) textcmd.Message {
 		return m
 	}
 	m.MessageID, m.OwnMessage = i.Message.ID, b.sent(i.Message)
-	if m.OwnMessage && i.Message.Flags&render.Ephemeral != 0 {
+	if m.OwnMessage && i.Message.Flags&discordgo.MessageFlagsEphemeral != 0 {
 		m.Text, m.MessageID = cutCard(i.Data.CustomID)
 		cmd, _ := textcmd.ParsePayload(m.Text) // below the answer to a slash command it names no card
 		m.OwnMessage = m.MessageID != "" || cmd.Verb == textcmd.Confirm

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"approvalbot/bot/discord/render"
 	"approvalbot/bot/discord/rest"
 	"approvalbot/bot/textcmd"
@@ -74,7 +76,7 @@ func (b *Bot) take(ctx context.Context, i *interaction, raw json.RawMessage) cal
 	if err := b.keep(keep, i.ID, stored{Interaction: raw}); err != nil {
 		b.log.Warn("could not store an interaction", "reason", err)
 		return callback{answerMessage,
-			&response{Content: notStoredText, Flags: render.Ephemeral, Mentions: new(render.Nobody())}}
+			&response{Content: notStoredText, Flags: discordgo.MessageFlagsEphemeral, Mentions: render.Nobody()}}
 	}
 	return b.first(i)
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/bot/discord/render"
@@ -29,7 +30,7 @@ func TestAReminderMentions(t *testing.T) {
 		calls := r.dc.Calls(http.MethodPost, fakechat.RouteMessages)
 		var sent render.Message
 		require.NoError(r.t, json.Unmarshal(calls[len(calls)-1].Body, &sent))
-		require.Equal(r.t, render.Mentions{Parse: []string{}, Users: []string{r.alice.ID, bob.ID}}, sent.Mentions)
+		require.Equal(r.t, &discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}, Users: []string{r.alice.ID, bob.ID}}, sent.AllowedMentions)
 	})
 }
 
@@ -71,7 +72,7 @@ func TestOnlyRemindersMention(t *testing.T) {
 			require.Empty(r.t, m.Pings, "%+v", m)
 		}
 		for _, call := range r.dc.Calls(http.MethodPost, fakechat.RouteMessages) {
-			require.Contains(r.t, string(call.Body), `"allowed_mentions":{"parse":[]}`)
+			require.Contains(r.t, string(call.Body), `"allowed_mentions":{"parse":[],"replied_user":false}`)
 		}
 	})
 }

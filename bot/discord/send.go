@@ -7,6 +7,8 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/bwmarrin/discordgo"
+
 	"approvalbot/bot/discord/render"
 	"approvalbot/bot/discord/rest"
 	"approvalbot/core"
@@ -58,12 +60,14 @@ func (b *Bot) Post(ctx context.Context, to approval.Target, p core.Posting) (cor
 // Media Channel). Its first message has the id of the thread.
 func (b *Bot) openPost(ctx context.Context, forum, name string, m render.Message, thread any) error {
 	m.Reference = nil
-	body := struct {
-		Name    string         `json:"name"`
-		Archive int            `json:"auto_archive_duration"`
+	return b.paced(ctx, http.MethodPost, forum, "/channels/"+forum+"/threads", forumPost(name, m), thread)
+}
+
+func forumPost(name string, m render.Message) any {
+	return struct {
+		discordgo.ThreadStart
 		Message render.Message `json:"message"`
-	}{render.Title(name), autoArchive, m}
-	return b.paced(ctx, http.MethodPost, forum, "/channels/"+forum+"/threads", body, thread)
+	}{discordgo.ThreadStart{Name: render.Title(name), AutoArchiveDuration: autoArchive}, m}
 }
 
 // Edit draws a card anew (Resources, Message, Edit Message), without buttons once
@@ -74,7 +78,7 @@ func (b *Bot) Edit(ctx context.Context, to approval.Target, messageID string, ca
 		return &core.DeliveryError{Message: "This is not a Discord message.", MessageGone: true}
 	}
 	rendered, shown := render.Card(card)
-	message := render.Replacement{Message: rendered}
+	message := rendered.Replacing(messageID)
 	return b.into(ctx, rest.Editing, to, messageID, func(ctx context.Context, c channel) error {
 		path := "/channels/" + c.ID + "/messages/" + messageID
 		err := b.paced(ctx, http.MethodPatch, c.ID, path, message, nil)
@@ -137,13 +141,11 @@ func (b *Bot) AttachParts(ctx context.Context, to approval.Target, f card.File) 
 
 // Attach sends a text file (Reference, Uploading Files).
 func (b *Bot) Attach(ctx context.Context, to approval.Target, f card.File) error {
-	message := render.Text(f.Caption, "", nil).WithFile(f.Name).Silently(f.Silent)
+	message := render.Text(f.Caption, "", nil).Silently(f.Silent)
 	return b.into(ctx, rest.Attaching, to, "", func(ctx context.Context, c channel) error {
 		path, body := "/channels/"+c.ID+"/messages", any(message.Once(render.Nonce(c.ID, f.Name, f.Text)))
 		if c.forum() {
-			path = "/channels/" + c.ID + "/threads"
-			body = map[string]any{"name": render.Title(f.Caption), "auto_archive_duration": autoArchive,
-				"message": message}
+			path, body = "/channels/"+c.ID+"/threads", forumPost(f.Caption, message)
 		}
 		form, err := rest.Upload(body, f)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/bot/discord/render"
@@ -37,11 +38,15 @@ func TestPostACard(t *testing.T) {
 		require.Len(t, all, 1)
 		require.Equal(t, []string{"Allow once", "Deny", "More", "Details"}, all[0].Labels())
 		call := r.dc.Calls(http.MethodPost, fakechat.RouteMessages)[0]
-		var sent render.Message
+		var sent struct {
+			Flags    discordgo.MessageFlags           `json:"flags"`
+			Mentions discordgo.MessageAllowedMentions `json:"allowed_mentions"`
+			Enforce  bool                             `json:"enforce_nonce"`
+		}
 		require.NoError(t, json.Unmarshal(call.Body, &sent))
-		require.Equal(t, render.FlagComponents, sent.Flags)
-		require.Contains(t, string(call.Body), `"allowed_mentions":{"parse":[]}`)
-		require.True(t, sent.EnforceNonce)
+		require.Equal(t, discordgo.MessageFlagsIsComponentsV2, sent.Flags)
+		require.Equal(t, *render.Nobody(), sent.Mentions, "an empty list, not none: none would notify all")
+		require.True(t, sent.Enforce)
 	})
 }
 

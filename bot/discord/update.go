@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bwmarrin/discordgo"
+
 	"approvalbot/internal/approval"
 )
 
@@ -58,19 +60,19 @@ type (
 		Focused bool   `json:"focused"`
 	}
 	message struct {
-		ID        string            `json:"id"`
-		At        string            `json:"channel_id"`
-		Guild     string            `json:"guild_id"`
-		Type      int               `json:"type"`
-		Author    *user             `json:"author"`
-		Member    *member           `json:"member"`
-		Webhook   string            `json:"webhook_id"`
-		App       string            `json:"application_id"`
-		Flags     int               `json:"flags"`
-		Content   string            `json:"content"`
-		Mentions  []user            `json:"mentions"`
-		Reference *messageReference `json:"message_reference"`
-		Answered  *message          `json:"referenced_message"`
+		ID        string                 `json:"id"`
+		At        string                 `json:"channel_id"`
+		Guild     string                 `json:"guild_id"`
+		Type      int                    `json:"type"`
+		Author    *user                  `json:"author"`
+		Member    *member                `json:"member"`
+		Webhook   string                 `json:"webhook_id"`
+		App       string                 `json:"application_id"`
+		Flags     discordgo.MessageFlags `json:"flags"`
+		Content   string                 `json:"content"`
+		Mentions  []user                 `json:"mentions"`
+		Reference *messageReference      `json:"message_reference"`
+		Answered  *message               `json:"referenced_message"`
 	}
 	messageReference struct {
 		Type      int    `json:"type"`

@@ -118,7 +118,7 @@ database/sql: bench store store/pgtest
 github.com/SherClockHolmes/webpush-go: push
 github.com/a-h/templ: web
 github.com/arran4/golang-ical: schedule
-github.com/bwmarrin/discordgo: bot/discord/gateway bot/discord/rest
+github.com/bwmarrin/discordgo: bot/discord bot/discord/gateway bot/discord/render bot/discord/rest pictures
 github.com/chromedp:
 github.com/coder/websocket: fakechat gateway
 github.com/coreos/go-oidc: web

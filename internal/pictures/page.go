@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	discordrender "approvalbot/bot/discord/render"
 	telegramrender "approvalbot/bot/telegram/render"
 	"approvalbot/bot/textcmd"
@@ -41,21 +43,24 @@ func telegram(c card.Card) picture {
 func discord(c card.Card) picture {
 	message, _ := discordrender.Card(c)
 	var text, rows strings.Builder
-	for i, part := range *message.Components {
-		if i > 0 {
+	for _, part := range message.Components {
+		switch part := part.(type) {
+		case discordgo.ActionsRow:
 			rows.WriteString(`<div class="row">`)
-			for _, b := range part.Components {
-				style := map[int]textcmd.Style{3: textcmd.Allowing, 4: textcmd.Denying, 2: textcmd.Neutral}[b.Style]
+			for _, c := range part.Components {
+				b := c.(discordgo.Button)
+				style := map[discordgo.ButtonStyle]textcmd.Style{discordgo.SuccessButton: textcmd.Allowing,
+					discordgo.DangerButton: textcmd.Denying, discordgo.SecondaryButton: textcmd.Neutral}[b.Style]
 				fmt.Fprintf(&rows, `<span class="button %s">%s</span>`, style, html.EscapeString(b.Label))
 			}
 			rows.WriteString("</div>")
-			continue
+		case discordgo.Container:
+			fmt.Fprintf(&text, `<div class="box" style="border-left-color:#%06x">`, *part.AccentColor)
+			for _, t := range part.Components {
+				text.WriteString(markdown(t.(discordgo.TextDisplay).Content))
+			}
+			text.WriteString("</div>")
 		}
-		fmt.Fprintf(&text, `<div class="box" style="border-left-color:#%06x">`, *part.AccentColor)
-		for _, t := range part.Components {
-			text.WriteString(markdown(t.Content))
-		}
-		text.WriteString("</div>")
 	}
 	return picture{"discord", text.String(), rows.String()}
 }

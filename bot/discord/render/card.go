@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/bwmarrin/discordgo"
+
 	"approvalbot/bot/textcmd"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/card"
@@ -33,20 +35,31 @@ func Card(c card.Card) (Message, card.Card) {
 		return digest(c), c
 	}
 	parts, c := fitting(c)
-	box := Component{Type: kindContainer, AccentColor: new(colour(c))}
 	var all []string
 	for _, p := range parts {
 		if p.text != "" {
 			all = append(all, p.text)
 		}
 	}
-	box.Components = []Component{{Type: kindText, Content: strings.Join(all, "\n")}}
 	rows := textcmd.Buttons(c, textcmd.MenuMain)
 	if last := len(rows) - 1; last >= 0 && !c.Status.Final() {
 		rows[last] = append(rows[last], textcmd.DetailsButton(c))
 	}
-	components := append([]Component{box}, Buttons(rows, "")...)
-	return Message{Flags: FlagComponents, Components: &components, Mentions: Nobody()}, c
+	return boxed(colour(c), rows, strings.Join(all, "\n")), c
+}
+
+// boxed is a message of texts in a box with a coloured edge, and of buttons below it.
+func boxed(colour int, rows [][]textcmd.Button, texts ...string) Message {
+	box := discordgo.Container{AccentColor: &colour}
+	for _, text := range texts {
+		if text != "" {
+			box.Components = append(box.Components, discordgo.TextDisplay{Content: text})
+		}
+	}
+	return Message{MessageSend: discordgo.MessageSend{
+		Flags:      discordgo.MessageFlagsIsComponentsV2,
+		Components: append([]discordgo.MessageComponent{box}, Buttons(rows, "")...), AllowedMentions: Nobody(),
+	}}
 }
 
 // section is a part of a card. One without a name is never left out.

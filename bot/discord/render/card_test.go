@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -80,19 +81,27 @@ func TestTooLongIsDenyOnly(t *testing.T) {
 // textOf is all text of a message.
 func textOf(m Message) string {
 	var all []string
-	var walk func([]Component)
-	walk = func(list []Component) {
-		for _, c := range list {
-			if c.Content != "" {
-				all = append(all, c.Content)
-			}
-			walk(c.Components)
+	for _, c := range components(m.Components) {
+		if text, ok := c.(discordgo.TextDisplay); ok {
+			all = append(all, text.Content)
 		}
 	}
-	if m.Components != nil {
-		walk(*m.Components)
-	}
 	return strings.Join(append(all, m.Content), "\n")
+}
+
+// components are those of the list and all within them.
+func components(list []discordgo.MessageComponent) []discordgo.MessageComponent {
+	var all []discordgo.MessageComponent
+	for _, c := range list {
+		all = append(all, c)
+		switch c := c.(type) {
+		case discordgo.Container:
+			all = append(all, components(c.Components)...)
+		case discordgo.ActionsRow:
+			all = append(all, components(c.Components)...)
+		}
+	}
+	return all
 }
 
 // nasty draws texts of what means something to Discord.

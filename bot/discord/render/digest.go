@@ -18,12 +18,6 @@ func digest(c card.Card) Message {
 	if len(d.Entries) > 0 {
 		accent = riskColour[clamped(d.Entries[0].Risk)]
 	}
-	box := Component{Type: kindContainer, AccentColor: &accent}
-	for _, part := range []string{"**" + escape(d.Title) + "**", list.String(), escape(textcmd.DigestFoot(d))} {
-		if part != "" {
-			box.Components = append(box.Components, Component{Type: kindText, Content: part})
-		}
-	}
-	all := append([]Component{box}, Buttons(textcmd.Buttons(c, textcmd.MenuMain), "")...)
-	return Message{Flags: FlagComponents, Components: &all, Mentions: Nobody()}
+	return boxed(accent, textcmd.Buttons(c, textcmd.MenuMain),
+		"**"+escape(d.Title)+"**", list.String(), escape(textcmd.DigestFoot(d)))
 }

@@ -5,94 +5,50 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/bwmarrin/discordgo"
+
 	"approvalbot/bot/textcmd"
 	"approvalbot/internal/card"
 )
 
-// Kinds of components (Components, Component Types).
-const (
-	kindRow       = 1
-	kindButton    = 2
-	kindInput     = 4
-	kindText      = 10
-	kindContainer = 17
-	kindLabel     = 18
-)
-
-// Message flags (Resources, Message, Message Flags).
-const (
-	flagNoPreviews = 1 << 2 // SUPPRESS_EMBEDS
-	Ephemeral      = 1 << 6
-	flagSilent     = 1 << 12 // SUPPRESS_NOTIFICATIONS
-	FlagComponents = 1 << 15 // IS_COMPONENTS_V2
-)
-
-// Component is any of the components that the bot sends.
-type Component struct {
-	Type        int         `json:"type"`
-	Content     string      `json:"content,omitempty"`
-	AccentColor *int        `json:"accent_color,omitempty"`
-	Components  []Component `json:"components,omitempty"`
-	Component   *Component  `json:"component,omitempty"`
-	Style       int         `json:"style,omitempty"`
-	Label       string      `json:"label,omitempty"`
-	CustomID    string      `json:"custom_id,omitempty"`
-	MaxLength   int         `json:"max_length,omitempty"`
-	Placeholder string      `json:"placeholder,omitempty"`
-	Required    *bool       `json:"required,omitempty"`
-}
-
-// Mentions lists by id the people that a message may notify, and no others
-// (Resources, Message, Allowed Mentions).
-type Mentions struct {
-	Parse []string `json:"parse"`
-	Users []string `json:"users,omitempty"`
-}
-
-// Nobody gives Mentions that notify no one, not even people that the message mentions.
-func Nobody() Mentions { return Mentions{Parse: []string{}} }
-
-// Message is a message as Discord takes it.
+// Message is a message as Discord takes it, with what discordgo's type lacks.
 type Message struct {
-	Content      string       `json:"content,omitempty"`
-	Flags        int          `json:"flags,omitempty"`
-	Components   *[]Component `json:"components,omitempty"`
-	Mentions     Mentions     `json:"allowed_mentions"`
-	Nonce        string       `json:"nonce,omitempty"`
-	EnforceNonce bool         `json:"enforce_nonce,omitempty"`
-	Reference    *reference   `json:"message_reference,omitempty"`
-	Attachments  []attachment `json:"attachments,omitempty"`
+	discordgo.MessageSend
+	Nonce        string `json:"nonce,omitempty"`
+	EnforceNonce bool   `json:"enforce_nonce,omitempty"`
 }
 
-// Replacement is a message that replaces another one. If that was a text, because
-// the request had ended before its card could be shown, the text goes: with
-// IS_COMPONENTS_V2 there can be no text (Resources, Message, Edit Message).
-type Replacement struct {
+// Edit replaces a message. If that was a text, because the request had ended before its
+// card could be shown, the text goes: with IS_COMPONENTS_V2 there can be no text
+// (Resources, Message, Edit Message). discordgo's type cannot make it null.
+type Edit struct {
 	Content *string `json:"content"`
-	Message
+	discordgo.MessageEdit
 }
 
-type (
-	reference struct {
-		MessageID       string `json:"message_id"`
-		FailIfNotExists bool   `json:"fail_if_not_exists"`
-	}
-	attachment struct {
-		ID       string `json:"id"` // a snowflake, or the n of files[n] (Reference, Uploading Files)
-		Filename string `json:"filename"`
-	}
-)
+// Nobody gives mentions that notify no one, not even people that the message mentions
+// (Resources, Message, Allowed Mentions).
+func Nobody() *discordgo.MessageAllowedMentions {
+	return &discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}}
+}
 
 // Clickable reports whether the message has buttons.
 func (o Message) Clickable() bool {
-	return o.Components != nil &&
-		slices.ContainsFunc(*o.Components, func(c Component) bool { return c.Type == kindRow })
+	return slices.ContainsFunc(o.Components,
+		func(c discordgo.MessageComponent) bool { return c.Type() == discordgo.ActionsRowComponent })
+}
+
+// Replacing is the message as an edit of another one.
+func (o Message) Replacing(messageID string) Edit {
+	return Edit{MessageEdit: discordgo.MessageEdit{
+		ID: messageID, Flags: o.Flags, Components: &o.Components, AllowedMentions: o.AllowedMentions,
+	}}
 }
 
 // Answering makes the message a reply, even to one that is deleted by then.
 func (o Message) Answering(messageID string) Message {
 	if IsID(messageID) {
-		o.Reference = &reference{MessageID: messageID}
+		o.Reference = &discordgo.MessageReference{MessageID: messageID, FailIfNotExists: new(false)}
 	}
 	return o
 }
@@ -101,10 +57,11 @@ func (o Message) Answering(messageID string) Message {
 // no others.
 func (o Message) Mentioning(people []card.Mentioned) Message {
 	var head strings.Builder
+	o.AllowedMentions = new(*o.AllowedMentions)
 	for _, p := range people {
 		if IsID(p.UserID) {
 			head.WriteString("<@" + p.UserID + "> ")
-			o.Mentions.Users = append(o.Mentions.Users, p.UserID)
+			o.AllowedMentions.Users = append(o.AllowedMentions.Users, p.UserID)
 		}
 	}
 	o.Content = head.String() + o.Content
@@ -113,10 +70,16 @@ func (o Message) Mentioning(people []card.Mentioned) Message {
 
 // Linking makes the message end with an address of the desk's own that can be opened.
 func (o Message) Linking(address string) Message {
-	if address != "" {
-		o.Content += "\n<" + address + ">"
-	}
+	o.Content = Linked(o.Content, address)
 	return o
+}
+
+// Linked is a text that ends with an address of the desk's own, if there is one.
+func Linked(s, address string) string {
+	if address == "" {
+		return s
+	}
+	return s + "\n<" + address + ">"
 }
 
 // EndingSession puts the button that ends a session below the message.
@@ -129,22 +92,15 @@ func (o Message) EndingSession(id string) Message {
 
 // WithButtons puts buttons below the message.
 func (o Message) WithButtons(rows [][]textcmd.Button) Message {
-	buttons := Buttons(rows, "")
-	o.Components = &buttons
+	o.Components = Buttons(rows, "")
 	return o
 }
 
 // Silently makes the message appear without a sound, if silent.
 func (o Message) Silently(silent bool) Message {
 	if silent {
-		o.Flags |= flagSilent
+		o.Flags |= discordgo.MessageFlagsSuppressNotifications
 	}
-	return o
-}
-
-// WithFile attaches the one file of the message.
-func (o Message) WithFile(name string) Message {
-	o.Attachments = []attachment{{"0", name}}
 	return o
 }
 
@@ -158,19 +114,19 @@ func (o Message) Once(nonce string) Message {
 }
 
 // styles are Discord's colours of buttons (Components, Button Styles).
-var styles = sync.OnceValue(func() map[textcmd.Style]int {
-	return map[textcmd.Style]int{textcmd.Allowing: 3, textcmd.Denying: 4, textcmd.Neutral: 2}
+var styles = sync.OnceValue(func() map[textcmd.Style]discordgo.ButtonStyle {
+	return map[textcmd.Style]discordgo.ButtonStyle{textcmd.Allowing: discordgo.SuccessButton,
+		textcmd.Denying: discordgo.DangerButton, textcmd.Neutral: discordgo.SecondaryButton}
 })
 
 // Buttons makes rows of buttons. suffix is added to the data of each one.
-func Buttons(rows [][]textcmd.Button, suffix string) []Component {
-	out := []Component{}
+func Buttons(rows [][]textcmd.Button, suffix string) []discordgo.MessageComponent {
+	out := []discordgo.MessageComponent{}
 	for _, row := range rows {
-		r := Component{Type: kindRow}
+		var r discordgo.ActionsRow
 		for _, button := range row {
-			r.Components = append(r.Components, Component{
-				Type: kindButton, Style: styles()[button.Style], Label: Cut(button.Label, maxLabel),
-				CustomID: Cut(button.Data+suffix, maxCustomID),
+			r.Components = append(r.Components, discordgo.Button{
+				Style: styles()[button.Style], Label: Cut(button.Label, maxLabel), CustomID: Cut(button.Data+suffix, maxCustomID),
 			})
 		}
 		if len(r.Components) > 0 {

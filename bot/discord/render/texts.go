@@ -5,19 +5,20 @@ import (
 	"encoding/hex"
 	"strings"
 
+	"github.com/bwmarrin/discordgo"
+
 	"approvalbot/bot/textcmd"
 	"approvalbot/internal/card"
 )
 
 // Text makes a message of plain text. forUser is mentioned and notified.
 func Text(s, forUser string, times card.Times) Message {
-	m := Message{Flags: flagNoPreviews, Mentions: Nobody()}
 	if !IsID(forUser) {
-		m.Content = Plain(s, MaxText, times)
-		return m
+		return Markdown(Plain(s, MaxText, times))
 	}
 	head := "<@" + forUser + "> "
-	m.Content, m.Mentions.Users = head+Plain(s, MaxText-len(head), times), []string{forUser}
+	m := Markdown(head + Plain(s, MaxText-len(head), times))
+	m.AllowedMentions.Users = []string{forUser}
 	return m
 }
 
@@ -62,7 +63,9 @@ func PartTexts(f card.File) []string {
 
 // Markdown is a message whose text is Markdown already.
 func Markdown(s string) Message {
-	return Message{Content: s, Flags: flagNoPreviews, Mentions: Nobody()}
+	return Message{MessageSend: discordgo.MessageSend{
+		Content: s, Flags: discordgo.MessageFlagsSuppressEmbeds, AllowedMentions: Nobody(),
+	}}
 }
 
 // Nonce identifies a message by its content.
@@ -88,27 +91,28 @@ func Copyable(line string) string {
 
 // ReasonForm are the components of the form in which a person gives the reason of
 // a deny (Components, Label and Text Input); what they write has that custom id.
-func ReasonForm(customID string) []Component {
-	return []Component{{Type: kindLabel, Label: "Reason (your deny already counts)", Component: &Component{
-		Type: kindInput, CustomID: customID, Style: 2, MaxLength: textcmd.MaxReason, Required: new(true),
+// discordgo has no labels, and gives each input a label of its own, which Discord refuses
+// in one.
+func ReasonForm(customID string) any {
+	const label = 18
+	return []any{map[string]any{"type": label, "label": "Reason (your deny already counts)", "component": map[string]any{
+		"type": discordgo.TextInputComponent, "custom_id": customID, "style": discordgo.TextInputParagraph,
+		"max_length": textcmd.MaxReason, "required": true,
 	}}}
 }
 
 // Private is a message for one person, in Markdown.
-func Private(s string, rows []Component) Message {
-	m := Message{Content: s, Flags: Ephemeral | flagNoPreviews, Mentions: Nobody()}
-	if rows != nil {
-		m.Components = &rows
-	}
-	return m
+func Private(s string, rows []discordgo.MessageComponent) discordgo.WebhookParams {
+	const flags = discordgo.MessageFlagsEphemeral | discordgo.MessageFlagsSuppressEmbeds
+	return discordgo.WebhookParams{Content: s, Components: rows, Flags: flags, AllowedMentions: Nobody()}
 }
 
 // Edited replaces a deferred message, in Markdown. It removes its buttons, if it had any.
-func Edited(s string, rows []Component) Message {
+func Edited(s string, rows []discordgo.MessageComponent) discordgo.WebhookEdit {
 	if rows == nil {
-		rows = []Component{}
+		rows = []discordgo.MessageComponent{}
 	}
-	return Message{Content: s, Components: &rows, Mentions: Nobody()}
+	return discordgo.WebhookEdit{Content: &s, Components: &rows, AllowedMentions: Nobody()}
 }
 
 // Lines puts texts below each other, without those that are empty.
