@@ -9,50 +9,39 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"approvalbot/bot/discord/rest"
 	"approvalbot/bot/textcmd"
 )
 
-// command is an application command (Interactions, Application Commands).
-type command struct {
-	Name        string          `json:"name"`
-	Type        int             `json:"type"`
-	Description string          `json:"description"`
-	Options     []commandOption `json:"options,omitempty"`
-	Contexts    []int           `json:"contexts,omitempty"`          // 0: servers, 1: the bot's direct messages
-	Installs    []int           `json:"integration_types,omitempty"` // 0: into a server
-}
+// Parts of an application command (Interactions, Application Commands).
+type (
+	command       = discordgo.ApplicationCommand
+	commandOption = discordgo.ApplicationCommandOption
+	choice        = discordgo.ApplicationCommandOptionChoice
+)
 
-type commandOption struct {
-	Type         int      `json:"type"`
-	Name         string   `json:"name"`
-	Description  string   `json:"description"`
-	Required     bool     `json:"required,omitempty"`
-	Autocomplete bool     `json:"autocomplete,omitempty"`
-	MaxLength    int      `json:"max_length,omitempty"`
-	Choices      []choice `json:"choices,omitempty"`
-}
-
-const textOption = 3 // Application Command Option Type, STRING
+const textOption = discordgo.ApplicationCommandOptionString
 
 // commands are the commands that Discord offers when a person types a slash.
 func commands() []command {
-	code := commandOption{Type: textOption, Name: "code", Description: "The request's code", Required: true,
+	code := &commandOption{Type: textOption, Name: "code", Description: "The request's code", Required: true,
 		Autocomplete: true, MaxLength: 32}
-	reason := commandOption{Type: textOption, Name: "reason", Description: "Why", MaxLength: textcmd.MaxReason}
-	scope := commandOption{Type: textOption, Name: "scope", Description: "How far it goes; once if left out",
-		Choices: []choice{
-			{"once", "once"}, {"for this session", "session"}, {"always", "always"},
+	reason := &commandOption{Type: textOption, Name: "reason", Description: "Why", MaxLength: textcmd.MaxReason}
+	scope := &commandOption{Type: textOption, Name: "scope", Description: "How far it goes; once if left out",
+		Choices: []*choice{
+			{Name: "once", Value: "once"}, {Name: "for this session", Value: "session"}, {Name: "always", Value: "always"},
 		}}
 	all := []command{
-		{Name: "approve", Description: "Allow a request", Options: []commandOption{code, scope, reason}},
-		{Name: "deny", Description: "Deny a request", Options: []commandOption{code, reason}},
+		{Name: "approve", Description: "Allow a request", Options: []*commandOption{code, scope, reason}},
+		{Name: "deny", Description: "Deny a request", Options: []*commandOption{code, reason}},
 		{Name: "retry", Description: "Vote for one more run of a call, while that is asked for",
-			Options: []commandOption{code, reason}},
+			Options: []*commandOption{code, reason}},
 		{Name: "pending", Description: "List what waits for a decision"},
-		{Name: "show", Description: "Show a request's card here", Options: []commandOption{code}},
+		{Name: "show", Description: "Show a request's card here", Options: []*commandOption{code}},
 		{Name: "duty", Description: "Say who is on duty"},
-		{Name: "away", Description: "Say that you are away", Options: []commandOption{
+		{Name: "away", Description: "Say that you are away", Options: []*commandOption{
 			{Type: textOption, Name: "until", Description: "2h, 3d, 18:00, tomorrow 09:00, Fri 16:00 or 2026-12-24 09:00",
 				Required: true, MaxLength: 32},
 			{Type: textOption, Name: "to", Description: "Your delegate: an approver, by their name in the desk's configuration",
@@ -61,13 +50,15 @@ func commands() []command {
 		{Name: "web", Description: "Send you a link to the desk's pages"},
 		{Name: "whoami", Description: "Say who you are for the desk"},
 		{Name: "pair", Description: "Make yourself and this chat known to the desk's operator",
-			Options: []commandOption{
+			Options: []*commandOption{
 				{Type: textOption, Name: "code", Description: "The code that approvalbot pair shows", Required: true,
 					MaxLength: 32}}},
 		{Name: "help", Description: "Say how to use the bot"},
 	}
 	for i := range all {
-		all[i].Type, all[i].Contexts, all[i].Installs = 1, []int{0, 1}, []int{0}
+		all[i].Type = discordgo.ChatApplicationCommand
+		all[i].Contexts = &[]discordgo.InteractionContextType{discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM}
+		all[i].IntegrationTypes = &[]discordgo.ApplicationIntegrationType{discordgo.ApplicationIntegrationGuildInstall}
 	}
 	return all
 }
@@ -100,17 +91,22 @@ func (b *Bot) setCommands(ctx context.Context) error {
 	return b.rest.Call(ctx, http.MethodPut, path, commands(), nil)
 }
 
-// same compares the bot's descriptions of its commands, in any order.
+// same compares the bot's descriptions of its commands, in any order and without what
+// Discord adds to them. An empty list is none.
 func same(a, b []command) bool {
 	text := func(all []command) []byte {
 		all = slices.Clone(all)
 		slices.SortFunc(all, func(x, y command) int { return strings.Compare(x.Name, y.Name) })
-		for i := range all {
-			all[i].Type = max(1, all[i].Type)
-			slices.Sort(all[i].Contexts)
+		for i, c := range all {
+			c = command{Type: max(1, c.Type), Name: c.Name, Description: c.Description, Options: c.Options,
+				Contexts: c.Contexts, IntegrationTypes: c.IntegrationTypes}
+			if c.Contexts != nil {
+				slices.Sort(*c.Contexts)
+			}
+			all[i] = c
 		}
 		out, _ := json.Marshal(all) // plain values always marshal
-		return out
+		return bytes.ReplaceAll(out, []byte(":[]"), []byte(":null"))
 	}
 	return bytes.Equal(text(a), text(b))
 }

@@ -13,7 +13,8 @@ import (
 // first gives the first answer of a stored interaction. A form must be the first
 // answer; the rest follows later, to that person only.
 func (b *Bot) first(i *interaction) callback {
-	later := callback{answerLater, &response{Flags: discordgo.MessageFlagsEphemeral}}
+	later := callback{discordgo.InteractionResponseDeferredChannelMessageWithSource,
+		discordgo.InteractionResponseData{Flags: discordgo.MessageFlagsEphemeral}}
 	if i.Type != tapInteraction {
 		return later
 	}
@@ -30,7 +31,7 @@ func (b *Bot) first(i *interaction) callback {
 	case wantsForm && b.handler.MayDecide(i.voter()):
 		return reasonForm(cmd, card)
 	case menu:
-		return callback{Type: answerUpdate}
+		return callback{Type: discordgo.InteractionResponseDeferredMessageUpdate}
 	}
 	return later
 }
@@ -38,17 +39,17 @@ func (b *Bot) first(i *interaction) callback {
 // reasonForm asks for the reason of a deny, which counts already (Interactions,
 // Modal; Components, Label and Text Input).
 func reasonForm(cmd textcmd.Command, card string) callback {
-	return callback{answerForm, &response{
-		CustomID: cmd.String() + ofCard(card), Title: "Deny " + cmd.Code,
-		Components: render.ReasonForm(reasonField),
+	return callback{discordgo.InteractionResponseModal, map[string]any{
+		"custom_id": cmd.String() + ofCard(card), "title": "Deny " + cmd.Code, "components": render.ReasonForm(reasonField),
 	}}
 }
 
 // asked reports whether the first answer to that tap was a form. It must judge as
 // first does.
-func asked(c callback) bool { return c.Type == answerForm }
+func asked(c callback) bool { return c.Type == discordgo.InteractionResponseModal }
 
-// suggest answers a command that is being typed.
+// suggest answers a command that is being typed. No choice is an empty list, which
+// discordgo would leave out.
 func (b *Bot) suggest(ctx context.Context, i *interaction) callback {
 	m := i.base()
 	m.Text, _ = i.Data.focused().Value.(string)
@@ -60,18 +61,8 @@ func (b *Bot) suggest(ctx context.Context, i *interaction) callback {
 	for _, c := range found {
 		out = append(out, choice{Name: render.Cut(c.Label, 100), Value: c.Code})
 	}
-	return callback{answerChoices, &response{Choices: &out}}
+	return callback{discordgo.InteractionApplicationCommandAutocompleteResult, map[string]any{"choices": out}}
 }
-
-// Kinds of first answers (Interactions, Interaction Callback Type).
-const (
-	answerPong    = 1
-	answerMessage = 4
-	answerLater   = 5 // a message follows
-	answerUpdate  = 6 // the tapped message changes later
-	answerChoices = 8
-	answerForm    = 9
-)
 
 const (
 	// answerWindow is how long Discord waits for a first answer (Interactions,
@@ -81,24 +72,9 @@ const (
 	maxChoices   = 25 // Interactions, Application Commands: choices of an autocomplete
 )
 
-// callback is a first answer.
+// callback is a first answer (Interactions, Interaction Response Object). Its data is
+// discordgo's where that can say it.
 type callback struct {
-	Type int       `json:"type"`
-	Data *response `json:"data,omitempty"`
-}
-
-// response is the content of a first answer.
-type response struct {
-	Content    string                            `json:"content,omitempty"`
-	Flags      discordgo.MessageFlags            `json:"flags,omitempty"`
-	Mentions   *discordgo.MessageAllowedMentions `json:"allowed_mentions,omitempty"`
-	Choices    *[]choice                         `json:"choices,omitempty"`
-	CustomID   string                            `json:"custom_id,omitempty"`
-	Title      string                            `json:"title,omitempty"`
-	Components any                               `json:"components,omitempty"`
-}
-
-type choice struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Type discordgo.InteractionResponseType `json:"type"`
+	Data any                               `json:"data,omitempty"`
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/bwmarrin/discordgo"
 )
 
 const (
@@ -71,7 +73,7 @@ func (b *Bot) takeHTTP(
 	case err != nil:
 		return callback{}, http.StatusBadRequest
 	case i.Type == pingInteraction:
-		return callback{Type: answerPong}, http.StatusOK
+		return callback{Type: discordgo.InteractionResponsePong}, http.StatusOK
 	}
 	done := b.acks.begin(i.ID)
 	defer done()

@@ -75,8 +75,8 @@ func (b *Bot) take(ctx context.Context, i *interaction, raw json.RawMessage) cal
 	defer cancel()
 	if err := b.keep(keep, i.ID, stored{Interaction: raw}); err != nil {
 		b.log.Warn("could not store an interaction", "reason", err)
-		return callback{answerMessage,
-			&response{Content: notStoredText, Flags: discordgo.MessageFlagsEphemeral, Mentions: render.Nobody()}}
+		return callback{discordgo.InteractionResponseChannelMessageWithSource, discordgo.InteractionResponseData{
+			Content: notStoredText, Flags: discordgo.MessageFlagsEphemeral, AllowedMentions: render.Nobody()}}
 	}
 	return b.first(i)
 }

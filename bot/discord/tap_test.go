@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/bot/discord/render"
@@ -31,7 +32,7 @@ func TestTap(t *testing.T) {
 		require.Equal(t, card, m.MessageID)
 		response, err := tap.Response(r.ctx())
 		require.NoError(t, err)
-		require.Equal(t, answerLater, response.Type)
+		require.Equal(t, int(discordgo.InteractionResponseDeferredChannelMessageWithSource), response.Type)
 	})
 }
 

@@ -1,8 +1,11 @@
 package discord
 
 import (
+	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -75,6 +78,29 @@ func TestCommandsAreSetOnce(t *testing.T) {
 	})
 }
 
+// What Discord adds to a command makes it no other one; a change of ours does.
+func TestCommandsAreComparedByWhatTheBotSays(t *testing.T) {
+	var theirs []map[string]any
+	raw, err := json.Marshal(commands())
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(raw, &theirs))
+	for _, c := range theirs {
+		maps.Copy(c, map[string]any{"id": "1", "application_id": "2", "version": "3", "nsfw": false, "dm_permission": true,
+			"name_localizations": nil, "default_member_permissions": nil, "contexts": []int{1, 0}})
+		if c["options"] == nil {
+			c["options"] = []any{}
+		}
+	}
+	raw, err = json.Marshal(theirs)
+	require.NoError(t, err)
+	var known []command
+	require.NoError(t, json.Unmarshal(raw, &known))
+	slices.Reverse(known)
+	require.True(t, same(known, commands()))
+	known[0].Description += "!"
+	require.False(t, same(known, commands()))
+}
+
 // Codes are suggested to those who may decide.
 func TestAutocomplete(t *testing.T) {
 	scene(t, func(r *rig) {
@@ -89,6 +115,8 @@ func TestAutocomplete(t *testing.T) {
 		require.Equal(t, []string{"7KQ2AB · typed 7K"}, suggest())
 		r.desk.strangers[r.alice.ID] = true
 		require.Empty(t, suggest())
+		calls := r.dc.Calls(http.MethodPost, fakechat.RouteCallback)
+		require.JSONEq(t, `{"type":8,"data":{"choices":[]}}`, string(calls[len(calls)-1].Body), "an empty list is sent")
 		require.Empty(t, r.inbox.stored())
 	})
 }
