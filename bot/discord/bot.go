@@ -20,6 +20,16 @@
 // does not change because one of them looked, and a menu cannot overwrite an end
 // that came in between.
 //
+// discordgo (v0.29.0) keeps the gateway connection, makes the REST calls, has the types
+// of what is sent and of what a probe reads, and computes permissions. What it cannot do
+// is ours:
+//   - read interactions and messages ([Inbox]): it gives up at a component that it does
+//     not know, so a tap on a newer message would be lost.
+//   - keep rate limits: it sleeps, whatever becomes of the context; and errors, which
+//     have addresses with tokens in them (package rest).
+//   - nonce and enforce_nonce (discordgo issue 1577), a content of null in an edit, labels
+//     in a form (1656 and 1672, after v0.29.0), and an empty list of choices.
+//
 // The package knows the wire, and not who may decide what.
 package discord
 

@@ -31,7 +31,7 @@ func (i *interaction) place() (chat, aka approval.Target, direct bool) {
 	}
 	own := i.Context != nil && *i.Context == botDM
 	if i.Context == nil {
-		own = i.Channel == nil || i.Channel.Type == kindDM
+		own = i.Channel == nil || i.Channel.Type == discordgo.ChannelTypeDM
 	}
 	if v := i.voter(); own && v.UserID != "" {
 		return approval.Target{Channel: "discord", To: "dm:" + v.UserID}, approval.Target{}, true

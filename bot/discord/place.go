@@ -6,34 +6,30 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/bwmarrin/discordgo"
+
 	"approvalbot/bot/discord/render"
 	"approvalbot/bot/discord/rest"
 	"approvalbot/core"
 	"approvalbot/internal/approval"
 )
 
-// The kinds of channels (Resources, Channel, Channel Types).
-const (
-	kindDM                 = 1
-	kindAnnouncementThread = 10
-	kindPublicThread       = 11
-	kindPrivateThread      = 12
-	kindForum              = 15
-	kindMedia              = 16
-)
-
 // channel is the part of a channel that the bot reads.
 type channel struct {
-	ID     string `json:"id"`
-	Type   int    `json:"type"`
-	Parent string `json:"parent_id"`
+	ID     string                `json:"id"`
+	Type   discordgo.ChannelType `json:"type"`
+	Parent string                `json:"parent_id"`
 }
 
 func (c channel) thread() bool {
-	return c.Type >= kindAnnouncementThread && c.Type <= kindPrivateThread
+	return c.Type >= discordgo.ChannelTypeGuildNewsThread && c.Type <= discordgo.ChannelTypeGuildPrivateThread
 }
 
-func (c channel) forum() bool { return c.Type == kindForum || c.Type == kindMedia }
+func (c channel) forum() bool { return forum(c.Type) }
+
+func forum(t discordgo.ChannelType) bool {
+	return t == discordgo.ChannelTypeGuildForum || t == discordgo.ChannelTypeGuildMedia
+}
 
 // places remembers what channels are: an id never changes its meaning.
 type places struct {
@@ -94,7 +90,7 @@ func (b *Bot) dm(ctx context.Context, user string) (string, error) {
 	if !render.IsID(c.ID) {
 		return "", rest.Unanswered("a direct message channel came without an id")
 	}
-	c.Type = kindDM
+	c.Type = discordgo.ChannelTypeDM
 	b.places.keep(c, user)
 	return c.ID, nil
 }
@@ -113,13 +109,13 @@ func (b *Bot) address(ctx context.Context, t approval.Target, existing string) (
 				render.Cut(t.String(), 100) + ".", Gone: true}
 	case direct:
 		id, err := b.dm(ctx, user)
-		return channel{ID: id, Type: kindDM}, err
+		return channel{ID: id, Type: discordgo.ChannelTypeDM}, err
 	case t.ThreadID != "":
-		return channel{ID: t.ThreadID, Type: kindPublicThread, Parent: t.To}, nil
+		return channel{ID: t.ThreadID, Type: discordgo.ChannelTypeGuildPublicThread, Parent: t.To}, nil
 	}
 	c, err := b.channel(ctx, id)
 	if err == nil && c.forum() && existing != "" {
-		return channel{ID: existing, Type: kindPublicThread, Parent: id}, nil
+		return channel{ID: existing, Type: discordgo.ChannelTypeGuildPublicThread, Parent: id}, nil
 	}
 	return c, err
 }

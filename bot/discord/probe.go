@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"approvalbot/bot/discord/rest"
 	"approvalbot/core"
 	"approvalbot/internal/approval"
@@ -78,7 +80,7 @@ type probe struct {
 func (p *probe) self(ctx context.Context) (found []core.Diagnostic, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	var me account
+	var me user
 	asked := time.Now()
 	header, err := p.rest.Send(ctx, http.MethodGet, "/users/@me", nil, &me)
 	if err != nil {
@@ -86,7 +88,7 @@ func (p *probe) self(ctx context.Context) (found []core.Diagnostic, ok bool) {
 		return []core.Diagnostic{core.Fail("discord", text, mend)}, false
 	}
 	p.me = me.ID
-	found = []core.Diagnostic{core.OK("discord", "the token is good, the bot is "+p.rest.Clean(me.Username))}
+	found = []core.Diagnostic{core.OK("discord", "the token is good, the bot is "+p.rest.Clean(me.Name))}
 	if date, err := http.ParseTime(header.Get("Date")); err == nil {
 		found = append(found, core.ClockDiagnostic("Discord", date, asked, time.Now())...)
 	}
@@ -120,25 +122,18 @@ func (p *probe) application(ctx context.Context) core.Diagnostic {
 	return core.OK("discord", "taps come to "+p.rest.Clean(app.Endpoint))
 }
 
-// account is a user with the names that others see.
-type account struct {
-	user
-	Username string `json:"username"`
-	Name     string `json:"global_name"`
-}
-
 // user reports whether an account that may decide is a human.
 func (p *probe) user(ctx context.Context, id string) core.Diagnostic {
 	what := "discord user " + id
-	var u account
+	var u user
 	if err := p.rest.Call(ctx, http.MethodGet, "/users/"+id, nil, &u); err != nil {
 		text, mend := p.say(err)
 		return core.Warn(what, text, mend)
 	}
 	if why := u.notHuman(); why != "" {
-		return core.Warn(what, "is "+why+" ("+p.rest.Clean(u.Username)+"), which cannot approve", "take it out of the configuration")
+		return core.Warn(what, "is "+why+" ("+p.rest.Clean(u.Name)+"), which cannot approve", "take it out of the configuration")
 	}
-	return core.OK(what, "is "+p.rest.Clean(cmp.Or(u.Name, u.Username))+
+	return core.OK(what, "is "+p.rest.Clean(cmp.Or(u.Shown, u.Name))+
 		", a person; whether they take direct messages shows only when one is sent")
 }
 
@@ -146,7 +141,7 @@ func (p *probe) user(ctx context.Context, id string) core.Diagnostic {
 func (p *probe) role(id string) core.Diagnostic {
 	what := "discord role " + id
 	for _, g := range p.guilds {
-		if i := slices.IndexFunc(g.Roles, func(r guildRole) bool { return r.ID == id }); i >= 0 {
+		if i := slices.IndexFunc(g.Roles, func(r *discordgo.Role) bool { return r.ID == id }); i >= 0 {
 			return core.OK(what, fmt.Sprintf("is %q in %q", p.rest.Clean(g.Roles[i].Name), p.rest.Clean(g.Name)))
 		}
 	}
@@ -176,13 +171,14 @@ func (p *probe) guild(ctx context.Context, id string) (*guild, error) {
 	if g := p.guilds[id]; g != nil {
 		return g, nil
 	}
-	g := &guild{ID: id}
-	if err := p.rest.Call(ctx, http.MethodGet, "/guilds/"+id, nil, g); err != nil {
+	g := &guild{me: p.me}
+	if err := p.rest.Call(ctx, http.MethodGet, "/guilds/"+id, nil, &g.Guild); err != nil {
 		return nil, err
 	}
 	if err := p.rest.Call(ctx, http.MethodGet, "/guilds/"+id+"/members/"+p.me, nil, &g.self); err != nil {
 		return nil, err
 	}
+	g.ID = id
 	p.guilds[id] = g
 	return g, nil
 }

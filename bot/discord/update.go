@@ -29,9 +29,9 @@ const (
 	isForward   = 1 // message reference type
 )
 
-// The parts of Discord's objects that the desk reads. They are its own and not
-// the library's, so that a new or changed field elsewhere can never keep a tap
-// from being read.
+// The parts of Discord's objects that the desk reads. They are its own, since discordgo
+// gives up at a component that it does not know: no new or changed field elsewhere may
+// keep a tap from being read.
 type (
 	interaction struct {
 		ID      string   `json:"id"`

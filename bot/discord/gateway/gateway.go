@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"approvalbot/bot/discord/rest"
 	"approvalbot/bot/textcmd"
 )
@@ -210,14 +212,7 @@ func (c *connection) settle() {
 // prepare asks for the gateway's address and whether a session may begin, and
 // waits until it may (Topics, Gateway, Get Gateway Bot).
 func (c *connection) prepare() error {
-	var info struct {
-		URL   string `json:"url"`
-		Limit struct {
-			Total      int   `json:"total"`
-			Remaining  *int  `json:"remaining"`
-			ResetAfter int64 `json:"reset_after"`
-		} `json:"session_start_limit"`
-	}
+	var info discordgo.GatewayBotResponse
 	ctx, cancel := context.WithTimeout(c.ctx, rest.Timeout)
 	defer cancel()
 	err := c.cfg.REST.Call(ctx, http.MethodGet, "/gateway/bot", nil, &info)
@@ -228,8 +223,8 @@ func (c *connection) prepare() error {
 	if err != nil || u.Host == "" || !slices.Contains([]string{"wss", "ws"}, u.Scheme) {
 		return rest.Unanswered("it names no gateway")
 	}
-	if r := info.Limit.Remaining; r != nil && *r <= 0 {
-		wait := time.Duration(info.Limit.ResetAfter) * time.Millisecond
+	if limit := info.SessionStartLimit; limit.Total > 0 && limit.Remaining <= 0 {
+		wait := time.Duration(limit.ResetAfter) * time.Millisecond
 		detail := fmt.Sprintf("Discord lets this bot begin no more sessions for %s. "+
 			"Stop other programs that use its token.", wait.Round(time.Second))
 		c.cfg.Health.Set(false, detail, errors.New("session_start_limit"))
