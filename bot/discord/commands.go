@@ -57,7 +57,8 @@ func commands() []command {
 	}
 	for i := range all {
 		all[i].Type = discordgo.ChatApplicationCommand
-		all[i].Contexts = &[]discordgo.InteractionContextType{discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM}
+		all[i].Contexts = &[]discordgo.InteractionContextType{
+			discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM}
 		all[i].IntegrationTypes = &[]discordgo.ApplicationIntegrationType{discordgo.ApplicationIntegrationGuildInstall}
 	}
 	return all

@@ -112,41 +112,41 @@ func (c *Client) Send(ctx context.Context, method, path string, body, result any
 		}
 		kind = "application/json"
 	}
-	a := &answer{transport: c.session.Client.Transport}
+	x := &exchange{transport: c.session.Client.Transport}
 	bucket := &discordgo.Bucket{} // a new one never makes the library sleep
 	bucket.Lock()
 	data, err := c.session.RequestWithLockedBucket(method, c.base+path, kind, data, bucket, 0,
 		func(call *discordgo.RequestConfig) {
 			call.Request = call.Request.WithContext(ctx)
-			call.Client = &http.Client{Transport: a, Timeout: call.Client.Timeout}
+			call.Client = &http.Client{Transport: x, Timeout: call.Client.Timeout}
 			if strings.HasPrefix(path, "/interactions/") || strings.HasPrefix(path, "/webhooks/") {
 				call.Request.Header.Del("Authorization")
 			}
 		})
 	switch {
-	case a.status == 0:
+	case x.status == 0:
 		return nil, c.Unreachable(err)
-	case a.status >= 300:
-		return a.header, c.refusal(a, data)
-	case result == nil || a.status == http.StatusNoContent:
-		return a.header, nil
+	case x.status >= 300:
+		return x.header, c.refusal(x, data)
+	case result == nil || x.status == http.StatusNoContent:
+		return x.header, nil
 	case len(data) > maxBody || json.Unmarshal(data, result) != nil:
-		return a.header, &errUnreachable{"the answer is cut off or has another form than documented"}
+		return x.header, &errUnreachable{"the answer is cut off or has another form than documented"}
 	}
-	return a.header, nil
+	return x.header, nil
 }
 
-// answer is the transport of one call. It reads the whole answer, and keeps its headers
+// exchange is the transport of one call. It reads the whole answer, and keeps its headers
 // from the library, which would follow a redirect with the token, and takes a message
 // for lost that came back with a rate limit that it cannot read.
-type answer struct {
+type exchange struct {
 	transport http.RoundTripper
 	status    int // 0 if no whole answer came
 	header    http.Header
 }
 
-func (a *answer) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := a.transport.RoundTrip(r)
+func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := x.transport.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
@@ -155,14 +155,14 @@ func (a *answer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.status, a.header = resp.StatusCode, resp.Header
+	x.status, x.header = resp.StatusCode, resp.Header
 	resp.Header, resp.Body = nil, io.NopCloser(bytes.NewReader(body))
 	return resp, nil
 }
 
 // refusal reads an error (Topics, Rate Limits; Reference, Error Messages). A page
 // instead of JSON comes from a proxy before Discord.
-func (c *Client) refusal(a *answer, body []byte) *Error {
+func (c *Client) refusal(x *exchange, body []byte) *Error {
 	var answer struct {
 		Code       int             `json:"code"`
 		Message    string          `json:"message"`
@@ -171,20 +171,20 @@ func (c *Client) refusal(a *answer, body []byte) *Error {
 		Errors     json.RawMessage `json:"errors"`
 	}
 	err := json.Unmarshal(body, &answer)
-	e := &Error{Status: a.status, Code: answer.Code, Message: c.Clean(answer.Message), Global: answer.Global}
+	e := &Error{Status: x.status, Code: answer.Code, Message: c.Clean(answer.Message), Global: answer.Global}
 	if len(answer.Errors) > 0 {
 		e.Message = c.Clean(e.Message + " " + string(answer.Errors))
 	}
 	if e.Message == "" {
-		e.Message = http.StatusText(a.status)
+		e.Message = http.StatusText(x.status)
 	}
 	seconds := answer.RetryAfter
 	if seconds <= 0 {
-		seconds, _ = strconv.ParseFloat(a.header.Get("Retry-After"), 64)
+		seconds, _ = strconv.ParseFloat(x.header.Get("Retry-After"), 64)
 	}
 	e.RetryAfter = time.Duration(min(max(seconds, 0), MaxRetryAfter.Seconds()) * float64(time.Second))
 	if e.Status == http.StatusTooManyRequests {
-		e.Global = e.Global || a.header.Get("X-RateLimit-Global") == "true"
+		e.Global = e.Global || x.header.Get("X-RateLimit-Global") == "true"
 		if e.RetryAfter == 0 {
 			e.RetryAfter = time.Second
 		}
