@@ -116,8 +116,13 @@ func (s *Store) narrowest(ctx context.Context, all []condition) (*condition, err
 		return "$" + strconv.Itoa(len(args))
 	}
 	counts := make([]string, len(all))
-	for i, c := range all {
-		counts[i] = fmt.Sprintf("(SELECT COUNT(*) FROM (SELECT 1 FROM approvals WHERE %s LIMIT %d) AS c%d)", c.sql(true, param), fewRows, i)
+	for i, c := range all { // without an order, PostgreSQL looks for a value that nothing has in all approvals
+		order := "created_ms"
+		if c.lane {
+			order += " + 0"
+		}
+		counts[i] = fmt.Sprintf("(SELECT COUNT(*) FROM (SELECT 1 FROM approvals WHERE %s ORDER BY %s DESC LIMIT %d) AS c%d)",
+			c.sql(true, param), order, fewRows, i)
 	}
 	rows, err := s.read.query(ctx, "SELECT "+strings.Join(counts, ", "), args...)
 	if err != nil {
@@ -157,8 +162,11 @@ func listQuery(f core.Filter, by *condition) (string, []any, error) {
 	if f.Status == approval.Approved {
 		where = append(where, "status = "+param(string(f.Status)))
 	}
-	if f.Risk != nil && f.Status == approval.Pending {
+	switch {
+	case f.Risk != nil && f.Status == approval.Pending:
 		where = append(where, "risk = "+param(int64(*f.Risk)))
+	case f.Risk != nil: // an older program wrote R4 for all that have ended, so these are looked at
+		where = append(where, fmt.Sprintf("(risk = %s OR risk = %d)", param(int64(*f.Risk)), approval.R4))
 	}
 	if f.RoundAfterMs != 0 { // the number is spelled out as the small index of rounds has it
 		where = append(where, "round_ms > 0 AND round_ms > "+param(f.RoundAfterMs))

@@ -61,7 +61,6 @@ func (s *Store) searched(ctx context.Context, st numbersState, f core.Filter) (p
 	l.walk.Search, l.walk.Limit = "", maxPage
 	if f.Risk != nil && f.Status != approval.Pending { // what waits has an index by class
 		wanted.classes = bitOf(*f.Risk)
-		l.walk.Risk = nil
 	}
 	if len(wanted.pieces) == 0 && wanted.classes == anyClass {
 		until = 0
@@ -83,6 +82,10 @@ func (s *Store) searched(ctx context.Context, st numbersState, f core.Filter) (p
 		for _, x := range spans {
 			if x.to < start {
 				l.walk.Cursor = cursor(x.to, "")
+			}
+			// The database leaves out other classes only in a short time: else one page might be of all approvals.
+			if l.walk.Risk = f.Risk; f.Status != approval.Pending && min(x.to, nowMs())-x.from > dayMs {
+				l.walk.Risk = nil
 			}
 			if over, err := s.lookInto(ctx, &l, x.from); over || err != nil {
 				return l.page, err
@@ -112,7 +115,7 @@ type look struct {
 }
 
 func (l *look) finds(a approval.Approval) bool {
-	return (l.walk.Risk == l.of.Risk || a.Assessment.RiskClass == *l.of.Risk) && core.Speaks(a, l.of.Search)
+	return (l.of.Risk == nil || a.Assessment.RiskClass == *l.of.Risk) && core.Speaks(a, l.of.Search)
 }
 
 // lookInto goes on with what was asked for at that time or later, and reports whether the page is complete.
