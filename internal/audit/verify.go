@@ -14,8 +14,12 @@ import (
 	"approvalbot/proof"
 )
 
-// verifyPage is how many records are between two looks at how far a check is.
-const verifyPage = 1000
+const (
+	// verifyPage is how many records are between two looks at how far a check is.
+	verifyPage = 1000
+	// rowsPage is how many records are handed to the check of the rows at once, and rowsAhead how many such pages wait.
+	rowsPage, rowsAhead = 200, 2
+)
 
 // Log is a log from its first record to its head: a store's, or a running
 // desk's.
@@ -87,7 +91,7 @@ func verifyLogOnce(
 	// Beside the log, the rows: a check takes two processors half of the time.
 	rowsCtx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	log, rows := make(chan []approval.Entry, 4), make(chan rowsFound, 1)
+	log, rows := make(chan []approval.Entry, rowsAhead), make(chan rowsFound, 1)
 	if since == nil {
 		go func() {
 			rows <- checkRows(rowsCtx, s, after, log)
@@ -104,7 +108,7 @@ func verifyLogOnce(
 			if !yield(e, err) {
 				return
 			}
-			if page = append(page, e); len(page) == verifyPage && since == nil {
+			if page = append(page, e); len(page) == rowsPage && since == nil {
 				log <- page
 				page = nil
 			}
