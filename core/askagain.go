@@ -17,7 +17,8 @@ func endCoolDown(a approval.Approval, b Ballot, found []approval.Grant, rules *R
 	b.Decision = approval.Deny
 	if no := admits(a, v, b, rules.People); no != nil {
 		if no.Code == approval.CodeSelfApproval {
-			no = approval.Refuse(approval.CodeSelfApproval, "You asked for this, so another approver must let it be asked again.")
+			no = approval.Refuse(approval.CodeSelfApproval, "You asked for this, so only another approver can let "+
+				"it be asked again.")
 		}
 		b.Decision = ""
 		return refusedAgain(a, v, b, no, now)

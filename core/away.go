@@ -122,7 +122,8 @@ func (g *Gate) leave(ctx context.Context, by string, l Leave, handled *approval.
 	}
 	notes, err := g.unreachable(ctx, said)
 	if err != nil { // it is said all the same
-		g.log.Error("could not find out which requests no available approver can allow", "person", l.Person, "reason", err)
+		g.log.Error("could not check whether an absence leaves requests without an available "+
+			"approver", "person", l.Person, "reason", err)
 	}
 	return Left{said, notes}, nil
 }
@@ -159,7 +160,8 @@ func (g *Gate) absent(
 		g.log.Error("could not update cards after an absence changed", "reason", err)
 	}
 	if err := g.Upkeep().Replan(ctx); err != nil { // at the next step it is
-		g.log.Error("could not reschedule reminders after an absence changed; each approval reschedules its own at its next step", "reason", err)
+		g.log.Error("could not reschedule reminders after an absence changed; the reminders of an approval are "+
+			"rescheduled when it next changes", "reason", err)
 	}
 	return nil
 }

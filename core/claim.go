@@ -25,7 +25,8 @@ func claim(a approval.Approval, in ClaimInput, call approval.Call, policyDenies 
 	case a.Status == approval.Pending:
 		return Change{}, approval.NotClaimable(approval.WhyPending, "The approval is still pending.")
 	case a.Status != approval.Approved:
-		return Change{}, approval.NotClaimable(approval.WhyDenied, "The approval was not given: it is "+string(a.Status)+".")
+		return Change{}, approval.NotClaimable(approval.WhyDenied, "The request was not approved; its "+
+			"status is "+string(a.Status)+".")
 	case a.RevokedAtMs != 0:
 		return Change{}, approval.NotClaimable(approval.WhyRevoked, "The approval was taken back.")
 	case a.ToolName == approval.DrillTool:
@@ -46,13 +47,15 @@ func claim(a approval.Approval, in ClaimInput, call approval.Call, policyDenies 
 		return Change{}, approval.Refuse(approval.CodeAlreadyUsed, "The approval was claimed before.")
 	}
 	if !repeat && now >= a.ClaimUntilMs {
-		return Change{}, approval.NotClaimable(approval.WhyLate, "The time to claim it is over; ask again, or have people vote for a retry.")
+		return Change{}, approval.NotClaimable(approval.WhyLate, "The time to claim this approval is over. Ask "+
+			"again, or have people vote for a retry.")
 	}
 	if err := sameCall(a.Fingerprint, in, call); err != nil {
 		return Change{}, err
 	}
 	if a.Confined != nil && in.Confine != a.Confined.Profile {
-		return Change{}, approval.NotClaimable(approval.WhyPolicy, "It may only run confined: claim it with confine [\""+a.Confined.Profile+"\"], and run it so.")
+		return Change{}, approval.NotClaimable(approval.WhyPolicy, "This call may only run confined. Claim it "+
+			"with confine [\""+a.Confined.Profile+"\"], and run it so.")
 	}
 	if policyDenies != "" {
 		c := Change{Approval: a, Unchanged: true, Refusal: approval.PolicyRefuses(policyDenies)}

@@ -43,7 +43,8 @@ func (g *Gate) judge(
 	}
 	if c.base.CutShort {
 		g.cutShort.Add(1)
-		g.log.Warn("a call was not fully read: it takes too many steps, or its asker went away",
+		g.log.Warn("stopped judging a call before all of it was read: it needs too many steps, or the caller "+
+			"disconnected",
 			"owner", who.Token, "tool", call.ToolName, "fingerprint", sealed.Fingerprint)
 	}
 	return call, sealed, c, err

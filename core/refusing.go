@@ -58,6 +58,6 @@ func (g *Gate) tellRefusals(ctx context.Context, all bool) {
 		return
 	}
 	if err := g.store.Append(ctx, nil, events...); err != nil {
-		g.log.Error("could not record how many more refusals there were", "refusers", len(events), "reason", err)
+		g.log.Error("could not record the count of further refusals", "refusers", len(events), "reason", err)
 	}
 }

@@ -34,25 +34,27 @@ func notAgain(a approval.Approval, b Ballot, round *approval.RetryRound, t today
 	case a.ToolName == approval.DrillTool:
 		return approval.NotClaimable(approval.WhyPolicy, approval.WasDrill)
 	case a.RanWell():
-		return approval.Refuse(approval.CodeRetryDataGone, "It was reported as succeeded, so it does not run again; the agent must ask again.")
+		return approval.Refuse(approval.CodeRetryDataGone, "The call was reported as succeeded, so it does not "+
+			"run again. The agent must ask again.")
 	case a.ClaimedAtMs == 0 && now < a.ClaimUntilMs:
-		return approval.NotClaimable(approval.WhyPending, "It was not claimed yet and still can be, so it needs no retry.")
+		return approval.NotClaimable(approval.WhyPending, "The call can still be claimed, so it needs no retry.")
 	case a.ClaimedAtMs == 0 && wasSigned(a):
 		return approval.NotClaimable(approval.WhyLate, "A signed yes that was not claimed in time is not opened again; the agent must ask again.")
 	case b.After != nil && *b.After != len(a.RetriedBy):
 		return approval.NotClaimable(approval.WhyLate, fmt.Sprintf("That answer came after %d retries, and there "+
 			"are %d by now; look at %s again.", *b.After, len(a.RetriedBy), a.Code))
 	case round == nil && a.ClaimedAtMs != 0 && unknown && b.namesNoRun() && saidRetry(a, rules.People.Identify(b.Voter)):
-		return approval.NotClaimable(approval.WhyPending, fmt.Sprintf("You let it run again before, and that run has reported no result; "+
-			"to let it run once more, name the run (after: %d).", len(a.RetriedBy)))
+		return approval.NotClaimable(approval.WhyPending, fmt.Sprintf("You have allowed a retry before, and that "+
+			"run has reported no result. To allow one more, name the run (after: %d).", len(a.RetriedBy)))
 	case t.judgement == nil || callGone(a, rules, now):
 		return retryDataGone()
 	case a.Retries >= maxRetries:
-		return approval.NotClaimable(approval.WhyLate, fmt.Sprintf("It was retried %d times, which is the limit; "+
-			"the agent must ask again.", a.Retries))
+		return approval.NotClaimable(approval.WhyLate, fmt.Sprintf("The call was retried %d times, which is the "+
+			"limit. The agent must ask again.", a.Retries))
 	case unknown && round == nil && !b.WithoutResult:
-		return approval.NotClaimable(approval.WhyPending, "No result was reported, so it may still be running. Wait for its result, or "+
-			"if you know that it has ended: approvalbot retry "+a.Code+" --without-result")
+		return approval.NotClaimable(approval.WhyPending, "No result was reported, so the call may still be "+
+			"running. Wait for the result. If you know that the call has ended: "+
+			"approvalbot retry "+a.Code+" --without-result")
 	case t.coolDown != nil && people.Refuses(*t.coolDown, a, now):
 		return deniedLately(*t.coolDown, now)
 	}

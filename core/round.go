@@ -9,8 +9,9 @@ import (
 
 // roundAnswers refuses an allow in an open round: it was said to another question.
 func roundAnswers(a approval.Approval, r approval.RetryRound, d *people.Directory) *approval.Error {
-	return approval.Refuse(approval.CodeAlreadyResolved, "%s was allowed before and is not allowed again by this; a retry of it is open (%s): "+
-		"vote with retry %[1]s or deny %[1]s.", a.Code, people.TallyOf(a.Again(r), d).RoundText())
+	return approval.Refuse(approval.CodeAlreadyResolved, "%s was allowed before, so this answer does not count. A "+
+		"retry is open (%s). Vote on it with: retry %[1]s, or "+
+		"deny %[1]s.", a.Code, people.TallyOf(a.Again(r), d).RoundText())
 }
 
 // newRound is a round without a person's vote. It counts under the rule that the call was

@@ -83,7 +83,8 @@ func (p Pages) BeginYes(ctx context.Context, u WebUser, code string, shown Shown
 	case shown.Retry && a.Status != approval.Approved:
 		return YesToSign{}, card.Ended(a)
 	case shown.Retry && shown.After != len(a.RetriedBy):
-		return YesToSign{}, approval.Refuse(approval.CodeUnseenPayload, "It was retried since this page was made: load the page again.")
+		return YesToSign{}, approval.Refuse(approval.CodeUnseenPayload, "The call was retried after this page was "+
+			"made. Load the page again.")
 	}
 	facts, err := p.gate.Cards().Payload(ctx, a)
 	if err != nil {

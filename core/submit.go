@@ -227,8 +227,8 @@ func (s *submission) answered(f Existing, now int64) ([]Change, error) {
 	conflict := func(text string) error { return approval.Refuse(approval.CodeIDConflict, "%s", text) }
 	switch {
 	case old == nil && f.Another:
-		return nil, conflict("That id is the code of another approval, its id, or the beginning of its id; choose " +
-			"an id that people cannot confuse with it.")
+		return nil, conflict("That id could be confused with another approval: it is that approval's code or id, " +
+			"or the beginning of its id. Choose another id.")
 	case old == nil:
 		return nil, nil
 	case old.Fingerprint != s.draft.Fingerprint:
@@ -236,9 +236,10 @@ func (s *submission) answered(f Existing, now int64) ([]Change, error) {
 	case old.Context.Confine != s.draft.Context.Confine:
 		return nil, conflict("That id names a call that was asked with another context.confine; choose another id.")
 	case s.call.MustAsk && !asksAPerson(*old):
-		return nil, conflict("That id names a call that needs no approver's own yes; choose another id, so that a person is asked.")
+		return nil, conflict("The call with that id was not asked of a person, and this request needs a person. " +
+			"Choose another id.")
 	case old.Status == approval.Approved && people.GivenByAsker(s.draft, old.DecidedBy, people.LentTo(old.Votes), s.rules.People):
-		return nil, conflict("That id names a call that was allowed by a person who asks for it now; choose another id.")
+		return nil, conflict("The call with that id was allowed by a person who now asks for it. Choose another id.")
 	}
 	if err := crowded(*old, s.draft.Askers); err != nil {
 		return nil, err

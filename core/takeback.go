@@ -17,7 +17,8 @@ func takeBack(a approval.Approval, b Ballot, rules *Rules, now int64) (Change, e
 		return refusedAgain(a, v, b, notAnApprover(), now), nil
 	}
 	if a.Dialect != "" || a.Drill() { // a caller in another dialect runs by its events, and may have begun
-		return refusedAgain(a, v, b, approval.NotClaimable(approval.WhyPolicy, "This cannot be taken back: its caller is told of a yes at once."), now), nil
+		return refusedAgain(a, v, b, approval.NotClaimable(approval.WhyPolicy, "This yes cannot be taken back, "+
+			"because the caller is told of it at once."), now), nil
 	}
 	c, err := revoke(a, v.Name(), "", now)
 	var late *approval.Error

@@ -138,7 +138,7 @@ func admits(a approval.Approval, v approval.Voter, b Ballot, d *people.Directory
 		return approval.Refuse(approval.CodeDecisionNotOffered, "%s is not offered for this request.", display.Escape(string(b.Decision)))
 	case !w.Approvers && w.Verifier && b.Decision != approval.AllowOnce && b.Decision != approval.Retry:
 		return approval.Refuse(approval.CodeDecisionNotOffered,
-			"You are asked for the verifier, and such a yes counts only for this call: allow it once, or deny it.")
+			"You are asked on behalf of the verifier. Such a yes covers only this call: allow it once, or deny it.")
 	case !w.Approvers && !w.Verifier && !a.Rule.AsksApprovers():
 		return approval.Refuse(approval.CodeNotAnApprover, "Only the verifier's people can allow this request; you can deny it.")
 	case !w.Approvers && !w.Verifier:
@@ -171,8 +171,9 @@ func lateVote(a approval.Approval, v approval.Voter, b Ballot) Change {
 	switch n := len(a.RetriedBy); {
 	case same || withdrew || endedRound:
 	case b.Decision == approval.Deny && n > 0 && a.Status == approval.Approved && a.RevokedAtMs == 0:
-		c.Refusal = approval.Refuse(approval.CodeAlreadyResolved, "Already decided: %s, and %s let it run again; an operator takes that "+
-			"back until it is claimed: approvalbot revoke %s", card.Ending(a), people.People(a.RetriedBy[n-1].By), a.Code)
+		c.Refusal = approval.Refuse(approval.CodeAlreadyResolved, "Already decided: %s, and %s let it run again. "+
+			"Until it is claimed, an operator can take that back: approvalbot "+
+			"revoke %s", card.Ending(a), people.People(a.RetriedBy[n-1].By), a.Code)
 	default:
 		c.Refusal = card.Ended(a)
 	}

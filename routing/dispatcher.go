@@ -213,7 +213,7 @@ func (d *Dispatcher) serve(ctx, outlive context.Context, chat approval.Target) {
 		until = time.Now().Add(pause).UnixMilli()
 	}
 	if err := d.outbox.ReleaseChat(context.WithoutCancel(ctx), chat, until); err != nil {
-		d.log.Error("could not release a chat", "target", chat.String(), "reason", err)
+		d.log.Error("could not release the lock on a chat", "target", chat.String(), "reason", err)
 	}
 }
 

@@ -47,7 +47,7 @@ func NewNotices(
 func (n *Notices) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := n.round(ctx); err != nil && ctx.Err() == nil {
-			n.log.Warn("could not read notices; trying again", "reason", err)
+			n.log.Warn("could not read the sign-in notices to send; trying again", "reason", err)
 		}
 		select {
 		case <-n.due:
@@ -82,11 +82,11 @@ func (n *Notices) try(ctx context.Context, x core.Notice) {
 	}
 	due := n.after(x, err, time.Now())
 	if err != nil {
-		n.log.Warn("could not tell a person of a sign-in", "target", x.Target.String(), "reason", err,
+		n.log.Warn("could not notify a person of a sign-in", "target", x.Target.String(), "reason", err,
 			"again", due != 0)
 	}
 	if err := n.box.NoticeTried(context.WithoutCancel(ctx), x, due); err != nil {
-		n.log.Error("could not record a notice that was posted", "target", x.Target.String(), "reason", err)
+		n.log.Error("could not record that a sign-in notice was sent", "target", x.Target.String(), "reason", err)
 	}
 }
 

@@ -84,7 +84,7 @@ func (b *Bot) reply(ctx context.Context, method, path string, body any) {
 		wait := max(rest.RetryAfter(err), textcmd.Backoff(try, 100*time.Millisecond, time.Second))
 		hopeless := try == answerTries-1 || wait > answerPause || !b.early(err) && !again(err)
 		if hopeless || !textcmd.Sleep(ctx, wait) {
-			b.log.Warn("could not send an interaction's answer", "reason", err)
+			b.log.Warn("could not answer a Discord interaction", "reason", err)
 			return
 		}
 	}

@@ -56,7 +56,7 @@ func (b *Bot) suggest(ctx context.Context, i *interaction) callback {
 	out := []choice{}
 	found, err := b.handler.Choices(ctx, m, maxChoices)
 	if err != nil {
-		b.log.Warn("could not suggest codes", "reason", err)
+		b.log.Warn("could not suggest approval codes for a Discord command", "reason", err)
 	}
 	for _, c := range found {
 		out = append(out, choice{Name: render.Cut(c.Label, 100), Value: c.Code})

@@ -145,7 +145,8 @@ func (p *probe) role(id string) core.Diagnostic {
 			return core.OK(what, fmt.Sprintf("is %q in %q", p.rest.Clean(g.Roles[i].Name), p.rest.Clean(g.Name)))
 		}
 	}
-	return core.Warn(what, "is a role of no server that gets cards, so it makes no member an approver", "correct allowedRoleIds")
+	return core.Warn(what, "is not a role of a server that gets cards, so no member becomes an "+
+		"approver by it", "correct allowedRoleIds")
 }
 
 // say words an error with its cause and the remedy.

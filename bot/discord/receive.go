@@ -50,7 +50,7 @@ func (b *Bot) onInteraction(ctx context.Context, raw json.RawMessage) {
 // note logs a first answer that did not arrive: the tap counts anyway.
 func (b *Bot) note(err error) {
 	if err != nil {
-		b.log.Warn("an interaction got no first answer in time", "reason", err)
+		b.log.Warn("could not answer a Discord interaction in time", "reason", err)
 	}
 }
 

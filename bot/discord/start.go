@@ -54,7 +54,7 @@ func (b *Bot) Run(ctx context.Context) error {
 		err := limited(ctx, catchUpTime,
 			func(patience context.Context) error { return b.intake.CatchUp(patience, ctx, work) })
 		if err != nil && ctx.Err() == nil {
-			b.log.Warn("could not yet handle all updates of an earlier run", "reason", err)
+			b.log.Warn("some updates that came before the restart are not handled yet", "reason", err)
 		}
 		close(b.caught)
 	})

@@ -136,7 +136,7 @@ func (b *Bot) judge(op operation, err error) error {
 		moved := approval.Target{Channel: b.cfg.Channel, To: strconv.FormatInt(e.MigrateTo, 10)}
 		return &core.DeliveryError{Message: "This group is a supergroup now, with another id.", Moved: &moved}
 	case v.is == harmless:
-		b.log.Debug("telegram had no change to make", "reason", e.Description)
+		b.log.Debug("Telegram did not edit a message, because it has this content already", "reason", e.Description)
 		return nil
 	case v.is == banned:
 		b.health.Set(false, v.say, err)

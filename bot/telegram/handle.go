@@ -54,7 +54,7 @@ func (b *Bot) attempt(ctx, work context.Context, j *job) (over bool) {
 	case err != nil && ctx.Err() != nil:
 		return false
 	case err != nil:
-		log.Warn("could not handle an update now; it is kept", "reason", err)
+		log.Warn("could not handle an update; it is kept and tried again", "reason", err)
 		b.respond(ctx, work, j, m, textcmd.Reply{Text: textcmd.LaterText, Alert: true, Ignore: true})
 		return false
 	}
@@ -76,7 +76,7 @@ func (b *Bot) message(ctx, work context.Context, j *job) (m textcmd.Message, ok 
 	u := j.Update
 	switch {
 	case u.broken != nil:
-		b.log.Warn("could not read an update; it is dropped", "update", j.ID, "reason", u.broken)
+		b.log.Warn("dropped an update that could not be read", "update", j.ID, "reason", u.broken)
 	case u.Tap != nil:
 		return b.tapMessage(u.Tap, j.Inbound), true
 	case u.Message != nil && u.Message.command():

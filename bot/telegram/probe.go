@@ -119,7 +119,7 @@ func (p *probe) updates(ctx context.Context) []core.Diagnostic {
 	case hook.LastError != "" && time.Since(time.Unix(hook.LastAt, 0)) < time.Hour:
 		return []core.Diagnostic{core.Warn(p.cfg.Channel,
 			fmt.Sprintf("the webhook is set, but Telegram last reported: %s (%d updates wait)", p.wire.clean(hook.LastError), hook.Pending),
-			"see that Telegram reaches the address")}
+			"make sure that Telegram can reach the address")}
 	}
 	return []core.Diagnostic{core.OK(p.cfg.Channel, "taps come by the webhook that is set")}
 }
@@ -153,7 +153,8 @@ func (p *probe) user(ctx context.Context, id string, places []approval.Target) c
 	var refused *apiError
 	switch {
 	case errors.As(err, &refused) && refused.Code == http.StatusBadRequest:
-		return core.Warn(what, "is in no target chat, and Telegram does not show people who never wrote to the bot",
+		return core.Warn(what, "is in no target chat, and Telegram does not show the bot people who never "+
+			"wrote to it",
 			"add the person to a target chat, or have them open the bot and press Start")
 	case err != nil:
 		text, mend := p.say(err)
@@ -165,7 +166,7 @@ func (p *probe) user(ctx context.Context, id string, places []approval.Target) c
 		return core.OK(what, p.wire.clean(c.Name)+" is asked in their own chat with the bot")
 	}
 	return core.Warn(what, p.wire.clean(c.Name)+" has written to the bot, but is in no target chat",
-		"add the person to one, or make their private chat a target")
+		"add the person to a target chat, or make their private chat a target")
 }
 
 // groups gives the chats among the places in which there are members, each once.

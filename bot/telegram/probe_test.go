@@ -103,7 +103,7 @@ func TestProbeSaysWhoIsAHuman(t *testing.T) {
 	}{
 		fmt.Sprint(alice.ID):  {core.LevelOK, "Alice is in telegram:"},
 		fmt.Sprint(robot.ID):  {core.LevelWarn, "is a bot (Robby)"},
-		fmt.Sprint(absent.ID): {core.LevelWarn, "never wrote to the bot"},
+		fmt.Sprint(absent.ID): {core.LevelWarn, "never wrote to it"},
 		fmt.Sprint(writer.ID): {core.LevelWarn, "Carol has written to the bot"},
 		fmt.Sprint(own.ID):    {core.LevelOK, "Dora is asked in their own chat"},
 		"1087968824":          {core.LevelWarn, "anonymous administrators"},

@@ -40,5 +40,5 @@ func TestAudit_TheKeptCheckpointIsANote(t *testing.T) {
 	require.NoError(t, err)
 	_, err = note.Open(text, note.VerifierList(verifier))
 	require.NoError(t, err)
-	require.Contains(t, r.good("audit", "verify", "--file", export, "--expect", kept, "--key", key), "is met")
+	require.Contains(t, r.good("audit", "verify", "--file", export, "--expect", kept, "--key", key), "The log fits the expected checkpoint")
 }

@@ -165,17 +165,17 @@ func TestAudit_ListExportVerify(t *testing.T) {
 	r.good("audit", "export", "--out", file)
 	require.Contains(t, r.bad("audit", "export", "--out", file), "cannot be written")
 	text := r.good("audit", "verify", "--file", file, "--expect", kept, "--key", key)
-	require.Contains(t, text, "The expected checkpoint, of record 5, is met")
+	require.Contains(t, text, "The log fits the expected checkpoint for record 5")
 	require.Contains(t, text, "covers record 5")
 	require.NotContains(t, text, "own side")
-	require.Contains(t, r.good("audit", "verify", "--file", file), "own side names")
-	require.Contains(t, r.good("audit", "verify", "--expect", kept), "is met")
+	require.Contains(t, r.good("audit", "verify", "--file", file), "the log itself names")
+	require.Contains(t, r.good("audit", "verify", "--expect", kept), "The log fits the expected checkpoint")
 
 	// A running desk's checkpoints are checked with the keys that are given, and no others.
 	text = r.good("audit", "verify", "--key", key)
 	require.Contains(t, text, "1 signed checkpoint fits; it covers record 5 and all before it.\n")
-	require.Contains(t, text, "Signatures were checked with "+key+", as given.\n")
-	require.Contains(t, r.good("audit", "verify", "--key", foreignKey, "--key", key, "--expect", kept), "is met")
+	require.Contains(t, text, "Signatures were checked with the given key "+key+".\n")
+	require.Contains(t, r.good("audit", "verify", "--key", foreignKey, "--key", key, "--expect", kept), "The log fits the expected checkpoint")
 	require.Contains(t, r.bad("audit", "verify", "--key", foreignKey), "log record 6 keeps a checkpoint that cannot be trusted: the checkpoint is not signed by a known key")
 	require.Contains(t, r.bad("audit", "verify", "--key", "garbage"), "verifier key 1 is not valid")
 	forged := r.file("forged", strings.Replace(string(must(os.ReadFile(kept))), "\n5\n", "\n4\n", 1))
@@ -238,7 +238,7 @@ func TestAudit_TamperingIsFoundAndNamed(t *testing.T) {
 			kept := r.checkpoint()
 			r.stop()
 			db, key := "sqlite:"+r.dir+"/desk.db", r.dir+"/desk.key"
-			require.Contains(t, r.good("audit", "verify", "--store", db, "--key-file", key, "--expect", kept), "is met")
+			require.Contains(t, r.good("audit", "verify", "--store", db, "--key-file", key, "--expect", kept), "The log fits the expected checkpoint")
 			r.meddle(tt.sql)
 			stopped := []string{"audit", "verify", "--store", db, "--key-file", key}
 			require.Contains(t, r.bad(stopped...), tt.desk)
@@ -253,7 +253,7 @@ func TestAudit_TamperingIsFoundAndNamed(t *testing.T) {
 				return
 			}
 			require.Contains(t, r.bad("audit", "verify", "--expect", kept, "--key", r.desk.Auditor.Keys()[0]), "log record 4")
-			require.Contains(t, r.good("audit", "verify", "--key", foreignKey), "They hold no signature, so "+foreignKey)
+			require.Contains(t, r.good("audit", "verify", "--key", foreignKey), "The records have no signature, so the given key "+foreignKey)
 			export := r.file("audit.jsonl", r.good("audit", "export"))
 			require.Contains(t, r.bad("audit", "verify", "--file", export, "--expect", kept), "log record 4", "its place may be taken by now")
 		})
@@ -319,7 +319,7 @@ func TestAudit_RetentionCutsAtACheckpoint(t *testing.T) {
 			require.Contains(t, text, "retention cut it there, at a checkpoint")
 		}
 		export := r.file("audit.jsonl", r.good("audit", "export"))
-		require.Contains(t, r.good("audit", "verify", "--file", export, "--expect", later), "is met")
+		require.Contains(t, r.good("audit", "verify", "--file", export, "--expect", later), "The log fits the expected checkpoint")
 		require.Contains(t, r.bad("audit", "verify", "--file", export, "--expect", early), "give a later checkpoint")
 		require.Contains(t, r.bad("audit", "verify", "--expect", early), "give a later checkpoint")
 		require.Contains(t, r.bad("audit", "export", "--from", "1"), fmt.Sprintf("begins at record %d", first))
@@ -610,10 +610,10 @@ func TestAudit_DailyCheckpointInAChat(t *testing.T) {
 	m, err := r.group.WaitMessage(r.ctx(), isNote)
 	require.NoError(t, err)
 	kept := r.file("copied.txt", m.Text)
-	require.Contains(t, r.good("audit", "verify", "--expect", kept), "is met")
+	require.Contains(t, r.good("audit", "verify", "--expect", kept), "The log fits the expected checkpoint")
 	key := r.desk.Auditor.Keys()[0]
 	export := r.file("audit.jsonl", r.good("audit", "export"))
-	require.Contains(t, r.good("audit", "verify", "--file", export, "--expect", kept, "--key", key), "is met")
+	require.Contains(t, r.good("audit", "verify", "--file", export, "--expect", kept, "--key", key), "The log fits the expected checkpoint")
 	r.claimed(`{"n":2}`)
 	r.checkpoint()
 	r.stop() // ends what is still being told

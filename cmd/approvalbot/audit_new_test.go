@@ -26,7 +26,7 @@ func TestAudit_VerifyNew(t *testing.T) {
 			require.Contains(t, r.good("audit", "verify", "--new"), "OK: records 1 to 5 are", "there was no check before")
 			text := r.good("audit", "verify", "--new")
 			require.Contains(t, text, "OK: records 5 to 5 are")
-			require.Contains(t, text, "What was before record 5 is not part of this.")
+			require.Contains(t, text, "Records before record 5 were not checked.")
 			r.ask(`{"n":2}`)
 			r.ask(`{"n":3}`)
 			r.stop()

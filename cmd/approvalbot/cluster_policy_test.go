@@ -60,7 +60,7 @@ func TestCluster_AnOddInstanceOnlyTakesAway(t *testing.T) {
 	ask := api.CreateRequest{ToolName: "deploy", Params: []byte(`{}`), AgentID: "main"}
 	_, err := b.agent().Create(b.ctx(), ask, api.CreateOptions{})
 	requireProblem(t, err, "unavailable")
-	require.ErrorContains(t, err, "give all instances the same file, then reload one")
+	require.ErrorContains(t, err, "Give all instances the same configuration file, then reload one")
 	_, err = b.agent().Evaluate(b.ctx(), ask)
 	requireProblem(t, err, "unavailable")
 	_, err = b.operator().Resolve(b.ctx(), open.Code, api.ResolveRequest{Decision: api.AllowOnce})

@@ -108,7 +108,7 @@ func TestCluster_InstancesAgreeOnAPolicy(t *testing.T) {
 		agent, ctx := r.agent(), r.ctx()
 		require.Eventually(t, func() bool {
 			got, err := agent.Ready(ctx)
-			return err == nil && got.Store == "ok" && got.Ready == asAgreed && strings.HasPrefix(got.Policy, "This instance has policy ") != asAgreed
+			return err == nil && got.Store == "ok" && got.Ready == asAgreed && strings.HasPrefix(got.Policy, "This instance judges no call: ") != asAgreed
 		}, patient, 5*time.Millisecond)
 	}
 	judges(a, true)

@@ -143,7 +143,7 @@ func (p *process) judges(yes bool) {
 	p.t.Helper()
 	require.Eventually(p.t, func() bool {
 		r, err := p.client("").Ready(p.t.Context())
-		return err == nil && r.Ready == yes && strings.Contains(r.Policy, "judges no call until it is replaced") != yes
+		return err == nil && r.Ready == yes && strings.Contains(r.Policy, "Replace this instance") != yes
 	}, patient, 20*time.Millisecond, p.tail())
 }
 

@@ -362,7 +362,7 @@ func TestInstall_SaysWhatIsSo(t *testing.T) {
 		}
 		require.NotContains(t, out.stdout, "keeps what it was", runtime)
 		advised := strings.Contains(out.stdout, "doctor --live "+runtime)
-		require.Equal(t, advised, !strings.Contains(u.run("", "doctor", "--live", runtime).stderr, "can be tried by itself"), runtime)
+		require.Equal(t, advised, !strings.Contains(u.run("", "doctor", "--live", runtime).stderr, "doctor cannot try"), runtime)
 		require.Equal(t, runtime == "windsurf", !strings.Contains(out.stdout, "before every tool call"), runtime)
 	}
 }

@@ -79,7 +79,7 @@ func TestPair_ShowsWhoItWasAndWhatIsMissing(t *testing.T) {
 	missing := fmt.Sprintf("people:\n  - {name: NAME, telegram: \"%d\"} # or add the id to whose it is\nchannels:\n  telegram: {allowedUserIds: [\"%d\"]}\n"+
 		"approvals:\n  tools:\n    routing: {targets: [{channel: telegram, to: \"%d\"}]}\n", evil.ID, evil.ID, elsewhere.ID)
 	require.Contains(t, out, missing)
-	require.Contains(t, r.logs.String(), "a pairing code was given in a chat")
+	require.Contains(t, r.logs.String(), "a pairing code was sent in a chat")
 	require.Contains(t, r.logs.String(), `allowedUserIds`)
 	require.NotContains(t, r.logs.String(), strings.ReplaceAll(p.code, "-", ""))
 

@@ -39,8 +39,8 @@ func TestAdversary_T3_WordsInAnOpenRound(t *testing.T) {
 		no := func(a api.Approval, who, said string, to ...string) {
 			t.Helper()
 			got := c.say(who, said, to...)
-			require.Contains(t, got, a.Code+" was allowed before and is not allowed again by this")
-			require.Contains(t, got, "vote with retry "+a.Code)
+			require.Contains(t, got, a.Code+" was allowed before, so this answer does not count")
+			require.Contains(t, got, "Vote on it with: retry "+a.Code)
 			require.Zero(t, len(r.get(a).Retries))
 			require.Len(t, r.get(a).RetryRound.Votes, 1)
 		}
@@ -110,7 +110,7 @@ func TestAdversary_T3_TheCommandLineInAnOpenRound(t *testing.T) {
 		require.Contains(t, run("", list), "🔁 "+a.Code+": retry asked by alice, 1 of 2 yes (alice), until ", list)
 	}
 	require.NotContains(t, run("", "list", "--status", "denied"), a.Code)
-	require.Contains(t, run("", "approve", a.Code), a.Code+" was allowed before and is not allowed again by this")
+	require.Contains(t, run("", "approve", a.Code), a.Code+" was allowed before, so this answer does not count")
 	require.Contains(t, run("", "view", a.Code), "retry asked by alice")
 	require.Contains(t, run("", "watch"), "Let it run again? [r]etry / [n]o / s[k]ip:")
 	require.Len(t, r.get(a).RetryRound.Votes, 1)

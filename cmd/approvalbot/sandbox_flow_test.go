@@ -92,7 +92,8 @@ agents:
 approvals: {tools: {enabled: true}}
 `
 	_, warnings := loadText(t, text)
-	require.Contains(t, warnings, "f.yaml:5: agents.list[1].sandboxed: has no effect: no token has this agentId, and what a call says of its agent never loosens policy")
+	require.Contains(t, warnings, "f.yaml:5: agents.list[1].sandboxed: has no effect, because no token has this "+
+		"agentId; an agent id that a call itself gives never loosens policy")
 	require.Contains(t, warnings, "f.yaml:5: agents.list[1].workspace: is not a plain project directory (it is a home, or belongs to the system, or holds settings or programs): the agent may change files in it unasked")
 	file := filepath.Join(t.TempDir(), "f.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))

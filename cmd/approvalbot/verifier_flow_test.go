@@ -91,7 +91,7 @@ func TestAdversary_I6_TheVerifiersPeopleFillNoQuorum(t *testing.T) {
 		require.Contains(t, card.Text, "approvers: 0 of 2 yes; verifier's people: 0 of 1 yes")
 
 		session := r.reply(room.TelegramChat, room.vera.Say(room.TelegramChat, "/approve@"+botName(ownBot)+" "+a.Code+" session"))
-		require.Contains(t, session.Text, "counts only for this call")
+		require.Contains(t, session.Text, "covers only this call")
 		require.Contains(t, r.tap(room.vera, room.TelegramChat, card.ID, "Allow once").Text, "approvers: 0 of 2 yes; verifier's people: 1 of 1 yes")
 		require.Contains(t, r.tap(room.victor, room.TelegramChat, card.ID, "Allow once").Text, "approvers: 0 of 2 yes; verifier's people: 2 of 1 yes")
 		got := r.get(a)
@@ -350,7 +350,7 @@ func TestFlow_TheVerifiersChatCannotBeReached(t *testing.T) {
 		_, err := r.agent().Claim(r.ctx(), passed.ID, api.ClaimRequest{})
 		require.NoError(t, err)
 		require.Contains(t, r.good("audit", "list", "--type", "audit.failed_open", "--json"), "tools.verifier.failMode")
-		require.Contains(t, r.logs.String(), "a call runs without the yes of the verifier's people")
+		require.Contains(t, r.logs.String(), "failMode let a call run without the verifier's people")
 		require.EqualValues(t, "pending", r.get(asked).Status, "its card is in the chat, and is silent")
 
 		both := r.tryExec("git push origin main")

@@ -159,7 +159,7 @@ func (a *Auditor) reportNew(ctx context.Context, found proof.Report, err error) 
 	}
 	if err == nil && found.Covered > 0 {
 		if err := a.Store.NoteVerified(ctx, found.Covered); err != nil { // the next check begins further back
-			a.Log.Warn("could not store how far the audit log check got", "reason", err)
+			a.Log.Warn("could not store the progress of the audit log check", "reason", err)
 		}
 	}
 	return out, err
@@ -195,7 +195,7 @@ func (a *Auditor) Run(ctx context.Context) error {
 			if now := time.Now(); !now.Before(cutAt) {
 				cutAt = now.Add(cutEvery)
 				if err := a.Cut(ctx, now, a.Keep); err != nil && ctx.Err() == nil {
-					a.Log.Error("could not cut the audit log", "reason", err)
+					a.Log.Error("could not delete old records from the audit log", "reason", err)
 				}
 			}
 		}
@@ -228,7 +228,8 @@ func (a *Auditor) Cut(ctx context.Context, now time.Time, keep time.Duration) er
 			if err := s.CutLog(ctx, c.Seq, c.Hash, why); err != nil {
 				return err
 			}
-			a.Log.Info("the audit log was cut: older records are past the retention", "first", c.Seq+1)
+			a.Log.Info("deleted the records of the audit log that are older than "+
+				"store.retention.audit", "first", c.Seq+1)
 		}
 	}
 	_, err := s.DropCut(ctx) // also what a crash left of an earlier one

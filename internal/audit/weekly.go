@@ -59,10 +59,12 @@ func (a *Auditor) checkIfDue(ctx context.Context) error {
 		return err
 	}
 	if report.OK {
-		a.Log.Info("the whole audit log is as it was written", "records", report.Records, "checkpoints", report.Checkpoints)
+		a.Log.Info("the weekly check found every record of the audit log "+
+			"unchanged", "records", report.Records, "checkpoints", report.Checkpoints)
 		return nil
 	}
-	a.Log.Error("the weekly check of the audit log found records that the desk did not write; look with: approvalbot audit verify",
+	a.Log.Error("the weekly check of the audit log found records that the desk did not write; for details run: "+
+		"approvalbot audit verify",
 		"problem", report.Problem)
 	a.Tell(context.WithoutCancel(ctx), a.Chats(), "⚠️ The weekly check of this approval desk's log and store found something that the desk did "+
 		"not write. What it is: approvalbot audit verify")

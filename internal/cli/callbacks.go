@@ -37,7 +37,7 @@ func listCallbacks(ctx context.Context, a *app.App) error {
 		return a.PrintJSON(got)
 	}
 	if len(got.Items) == 0 && show.IsTerminal(a.Stdout) {
-		fmt.Fprintln(a.Stdout, "no call back is waiting: every owner that wanted one was called")
+		fmt.Fprintln(a.Stdout, "no callback is waiting, and none was given up")
 		return nil
 	}
 	t := a.Table("", "Approval", "State", "Age", "Owner", "Problem")

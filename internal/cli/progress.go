@@ -83,8 +83,8 @@ func tellNoCard(ctx context.Context, a *app.App, c *api.Client, got api.Approval
 		fmt.Fprintln(a.Stderr, "approvalbot: people decide it in approvalbot watch, or on the desk's pages")
 		return true
 	}
-	fmt.Fprintf(a.Stderr, "approvalbot: no chat gets a card of this: "+
-		"the routing has no target for it, and no --origin names a chat; people see it in approvalbot watch and on the desk's pages\n")
+	fmt.Fprintf(a.Stderr, "approvalbot: no chat gets a card of this request, because the routing has no target "+
+		"for it and no --origin names a chat; people see it in approvalbot watch and on the desk's pages\n")
 	return true
 }
 

@@ -85,7 +85,8 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv, confined []
 		return err
 	}
 	if got.Confined != nil && cannotConfine(ctx, a, got.Confined.Writable) { // it looked as if it could; a person is asked then
-		fmt.Fprintln(a.Stderr, "approvalbot: it may run confined, and this machine cannot confine it (approvalbot doctor says why)")
+		fmt.Fprintln(a.Stderr, "approvalbot: the command may run confined, but this machine cannot confine it "+
+			"(approvalbot doctor says why)")
 		return runCommand(ctx, a, ask, argv, nil)
 	}
 	if code := app.ExitStatus(got); code != nil {
@@ -202,7 +203,7 @@ func claimCall(ctx context.Context, a *app.App, c *api.Client, id string, want c
 	}
 	why := errors.New("interrupted")
 	if ctx.Err() == nil {
-		why = errors.New("the desk handed out another call than the one asked for")
+		why = errors.New("the desk handed out a different call from the one that was asked for")
 	}
 	if err == nil {
 		reportResult(ctx, a, c, id, api.ResultRequest{ClaimID: got.ClaimID, Status: "failed", Summary: "not run: " + why.Error()})

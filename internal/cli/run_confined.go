@@ -60,12 +60,14 @@ func runConfined(ctx context.Context, a *app.App, c *api.Client, id string, clai
 	if status == 0 {
 		return nil
 	}
-	fmt.Fprintln(a.Stderr, "approvalbot: it ran confined: no network, and it could change its workspace alone; the same command again asks a person")
+	fmt.Fprintln(a.Stderr, "approvalbot: the command ran confined: it had no network, and could change only its "+
+		"workspace. The same command again asks a person")
 	return app.ExitCode(status)
 }
 
 // confinedNotRun prints why a command that may run confined alone did not run.
 func confinedNotRun(ctx context.Context, a *app.App, c *api.Client, id, claimID string, why error) error {
 	reportResult(ctx, a, c, id, api.ResultRequest{ClaimID: claimID, Status: "failed", Summary: "not run: it could not be confined"})
-	return notRun(a, app.ExitCode(app.ExitError), fmt.Errorf("it may run confined alone, and could not be confined: %w", why))
+	return notRun(a, app.ExitCode(app.ExitError), fmt.Errorf("the command may only run confined, and it could not "+
+		"be confined: %w", why))
 }

@@ -29,7 +29,8 @@ func (w *Watch) keep(upper int) error {
 		return nil
 	}
 	rest, failed := w.quarantine()
-	return errors.Join(fmt.Errorf("what the call did in %s is copied back in part (%w); the rest is in %s", w.Root, err, rest), failed)
+	return errors.Join(fmt.Errorf("not everything that the call did in %s was copied back (%w); the rest "+
+		"is in %s", w.Root, err, rest), failed)
 }
 
 func (w *Watch) sameMode(upper int) bool {

@@ -58,7 +58,7 @@ func overlay(args []string) error {
 		return errors.New("the overlayer is started by approvalbot confine alone")
 	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("this machine gives approvalbot no mounts of its own (%w)", err)
+		return fmt.Errorf("this machine does not let approvalbot make mounts of its own (%w)", err)
 	}
 	for i := range count {
 		root := args[2+2*i]
@@ -70,8 +70,8 @@ func overlay(args []string) error {
 		at := func(n int) string { return fmt.Sprintf("/proc/self/fd/%d", fds[n]) }
 		options := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work,userxattr", at(0), at(1), at(1))
 		if err := unix.Mount("overlay", at(0), "overlay", unix.MS_NODEV|unix.MS_NOSUID, options); err != nil {
-			return fmt.Errorf("no overlay can be mounted on %s (%w): it has other mounts in it, or its file system or that of the state "+
-				"is not fit for one; approvalbot doctor says more", root, err)
+			return fmt.Errorf("no overlay can be mounted on %s (%w): the folder has other mounts in it, or its "+
+				"file system or that of the state cannot have overlays; approvalbot doctor says more", root, err)
 		}
 		var fs unix.Statfs_t
 		if err := unix.Statfs(root, &fs); err != nil || fs.Type != unix.OVERLAYFS_SUPER_MAGIC {

@@ -286,7 +286,7 @@ func TestOverlay_ClosedFolders(t *testing.T) {
 	said, code := m.confined(t, `mkdir -p new/in; echo z >new/in/f; chmod 555 new; chmod 755 old/in; rm old/in/f; chmod 500 old/in`)
 	require.Equal(t, 0, code, said)
 	m.sh(t, m.ws, `test "$(stat -c %a new old old/in | tr '\n' ' ')" = "555 555 500 "; cat new/in/f; test ! -e old/in/f`)
-	m.refused(t, ".", `mkdir v; echo SECRET >v/.env; chmod 444 v`, `left the folder "v" closed`)
+	m.refused(t, ".", `mkdir v; echo SECRET >v/.env; chmod 444 v`, `made the folder "v" unreadable`)
 	m.sh(t, m.ws, `mkdir shut; echo x >shut/.env; chmod 444 shut`)
 	said, code = m.confined(t, `chmod 755 shut; cat shut/.env`)
 	require.Equal(t, NotConfined, code, said)

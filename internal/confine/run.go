@@ -255,7 +255,8 @@ func (c *Call) check() (all []string, err error) {
 	for _, dir := range c.Show {
 		kernel := slices.ContainsFunc([]string{"/proc", "/dev", "/sys"}, func(of string) bool { return workspace.Under(dir, of) })
 		if kernel || slices.ContainsFunc(all, func(home string) bool { return dir == "/" || workspace.Under(home, dir) }) {
-			return nil, fmt.Errorf("--show %s would show a home folder, or what the kernel says of others; name a smaller one", dir)
+			return nil, fmt.Errorf("--show %s would show a home folder, or the kernel's data about other "+
+				"processes; name a smaller folder", dir)
 		}
 	}
 	return all, nil
@@ -265,10 +266,12 @@ func (c *Call) check() (all []string, err error) {
 func (c *Call) refused(dir string, homes []string) error {
 	for _, home := range homes {
 		if dir == "/" || workspace.Under(home, dir) {
-			return fmt.Errorf("workspace %s holds the home folder %s, all of which a confined command could change; name a smaller one", dir, home)
+			return fmt.Errorf("workspace %s contains the home folder %s, so a confined command could change all "+
+				"of it; name a smaller workspace", dir, home)
 		}
 		if strings.HasPrefix(dir, home+"/.") || workspace.Under(dir, home+"/bin") {
-			return fmt.Errorf("workspace %s lies in a folder of the home that holds settings or programs; name another one", dir)
+			return fmt.Errorf("workspace %s lies in a folder of the home that has settings or programs; name "+
+				"another workspace", dir)
 		}
 	}
 	for _, pair := range c.Env {
@@ -281,7 +284,8 @@ func (c *Call) refused(dir string, homes []string) error {
 	lower := workspace.FoldPath(dir) + "/"
 	_, obeyed := workspace.Obeyed(strings.Trim(lower, "/"))
 	if obeyed || workspace.AnyPart(lower, alsoObeyed.Has) || strings.Contains(lower, "/.git/") {
-		return fmt.Errorf("workspace %s is or lies in a folder that other programs obey; name the folder above it", dir)
+		return fmt.Errorf("workspace %s is a folder whose files other programs obey, or lies in one; name the "+
+			"folder above it", dir)
 	}
 	for above := filepath.Dir(dir); above != "/"; above = filepath.Dir(above) {
 		if isRepository(func(name string) bool {

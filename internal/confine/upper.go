@@ -43,13 +43,13 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 	}
 	var top unix.Stat_t
 	if err := unix.Fstat(upper, &top); err != nil || closed(top) {
-		return nil, errors.New("it left the workspace itself closed (chmod)")
+		return nil, errors.New("the call made the workspace itself unreadable (chmod)")
 	}
 	if err := j.dir(upper, int(w.root.Fd()), "", p, false, 0); err != nil {
 		return nil, err
 	}
 	if j.deep {
-		return nil, fmt.Errorf("it made folders more than %d deep", deepest)
+		return nil, fmt.Errorf("the call made folders more than %d levels deep", deepest)
 	}
 	if maps.Equal(j.links, w.before.Links) && len(j.protected)+j.changed == 0 {
 		return j, nil
@@ -151,7 +151,7 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 		return fmt.Errorf("%q cannot be looked at", rel)
 	}
 	if closed(u) {
-		return fmt.Errorf("it left the folder %q closed (chmod)", rel)
+		return fmt.Errorf("the call made the folder %q unreadable (chmod)", rel)
 	}
 	l, was := lstat(low, name)
 	if whiteout(u) {

@@ -53,7 +53,8 @@ func Begin(ctx context.Context, state, root string, says io.Writer) (began *Watc
 	}
 	w := &Watch{Root: root, dir: stateOf(state, root), guard: guard{root: root}}
 	if workspace.Under(state, root) || workspace.Under(root, state) {
-		return nil, fmt.Errorf("workspace %s holds or lies in what is kept of confined calls (%s); name another one", root, state)
+		return nil, fmt.Errorf("workspace %s contains the folder with the state of confined calls (%s), or lies "+
+			"in it; name another workspace", root, state)
 	}
 	if err := os.MkdirAll(w.dir, 0700); err != nil {
 		return nil, err
@@ -239,7 +240,8 @@ func (w *Watch) apart(state string) error {
 			_ = lock.Close()
 		}
 		if _, callErr := os.Lstat(filepath.Join(dir, "call")); callErr == nil || lockErr != nil {
-			return fmt.Errorf("a confined call runs in %s, or one there was killed; wait for it, or run one there to finish it, before one in %s", root, w.Root)
+			return fmt.Errorf("a confined call runs in %s, or was killed there. Wait until it ends; if it was "+
+				"killed, run a confined call there first, which cleans up. Then run one in %s", root, w.Root)
 		}
 	}
 	return err

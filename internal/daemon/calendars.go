@@ -35,7 +35,8 @@ func (d *Daemon) restoreCalendars(ctx context.Context, duty schedule.Duty) {
 	}
 	kept, err := d.Store.Calendars(ctx)
 	if err != nil {
-		d.log.Warn("no copy of the duty calendars was found; reading them again", "reason", err)
+		d.log.Warn("could not read the stored copies of the duty calendars; reading the "+
+			"calendars again", "reason", err)
 	}
 	for _, c := range calendars {
 		if copied, ok := kept[c.Key()]; ok {
@@ -70,7 +71,8 @@ func (d *Daemon) refreshCalendars(ctx context.Context, duty schedule.Duty, fetch
 				return
 			case err != nil:
 				on, _ := duty.WhoNow(c.Roster, time.Now())
-				d.log.Warn("could not read a duty calendar; its last good copy counts for a day, and without a copy all of the roster are on duty",
+				d.log.Warn("could not read a duty calendar; its last good copy counts for a day, and without a "+
+					"copy everyone in the roster is on duty",
 					"roster", c.Roster, "reason", err, "unknown", on.Unknown != "")
 			case failing:
 				d.log.Info("the duty calendar can be read again", "roster", c.Roster)
@@ -85,7 +87,7 @@ func (d *Daemon) refreshCalendars(ctx context.Context, duty schedule.Duty, fetch
 		return
 	}
 	if err := d.Store.KeepCalendars(ctx, copies); err != nil && ctx.Err() == nil {
-		d.log.Warn("could not keep the duty calendars for the next start", "reason", err)
+		d.log.Warn("could not store copies of the duty calendars for the next start", "reason", err)
 	}
 }
 

@@ -180,7 +180,7 @@ func (d *Daemon) onChange(ctx context.Context) func(store.Changed) {
 	return func(c store.Changed) {
 		if c.Moved {
 			if err := d.learnMoves(ctx, d.table()); err != nil {
-				d.log.Error("could not look up chats that moved", "reason", err)
+				d.log.Error("could not look up which chats have a new id", "reason", err)
 			}
 		}
 		d.Gate.Upkeep().Wake(ctx, c.Keys...)

@@ -19,9 +19,11 @@ func (d *Daemon) endGone(ctx context.Context) (signin.Gone, error) {
 	case err != nil:
 		d.log.Error("could not end the sign-ins of removed people yet; trying again", "reason", err)
 	case gone.Waits:
-		d.log.Info("the sign-ins of removed people end when all instances have this configuration", "people", lines)
+		d.log.Info("the configuration no longer names these people; their sign-ins end when all instances have "+
+			"this configuration", "people", lines)
 	case lines != "":
-		d.log.Info("the sign-ins of removed people are ended, and their passkeys are suspended", "people", lines)
+		d.log.Info("the configuration no longer names these people; their sign-ins were ended and their passkeys "+
+			"suspended", "people", lines)
 		d.announce(ctx, "The configuration no longer names these people, so their sign-ins are ended and their passkeys "+
 			"are suspended: "+lines+".")
 	}

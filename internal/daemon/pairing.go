@@ -26,7 +26,8 @@ func (p pairings) Pair(
 ) (right bool, err error) {
 	right, err = p.Door.Pair(ctx, v, code, who, handled)
 	if right {
-		p.desk.log.Info("a pairing code was given in a chat; the field missing has the lines that the configuration lacks",
+		p.desk.log.Info("a pairing code was sent in a chat; the field missing lists the lines to add to the "+
+			"configuration",
 			"channel", who.Chat.Channel, "target", who.Chat.String(), "person", v.Channel+":"+v.UserID,
 			"name", display.Escape(who.Name), "missing", local.Missing(p.desk.Config(), chatOf(who)))
 	}

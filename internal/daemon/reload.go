@@ -145,8 +145,8 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	}
 	d.loaded.Store(generation)
 	if err != nil {
-		d.log.Error("could not notify the other instances of the new policy; "+
-			"until a reload here succeeds, some instances refuse calls", "reason", err)
+		d.log.Error("could not notify the other instances of the new policy; some instances refuse calls until "+
+			"you reload this one", "reason", err)
 	}
 	d.log.Info("the configuration was reloaded", "policy", r.PolicyHash[:12], "changed", r.Changed, "by", by, "looser",
 		strings.Join(r.Looser, "; "), "unproved", strings.Join(r.Unproved, "; "), "otherwise", strings.Join(r.Otherwise, "; "),
@@ -155,7 +155,8 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 		r.Ended, r.EndsLater = list(gone.Lines()), gone.Waits
 	}
 	if err := d.Gate.Upkeep().Rejudge(context.WithoutCancel(ctx)); err != nil {
-		d.log.Error("could not judge all pending approvals again; each will be judged at its next vote", "reason", err)
+		d.log.Error("could not judge all pending approvals by the new policy; each one is judged at its "+
+			"next vote", "reason", err)
 	}
 	became := "became looser"
 	if len(r.Looser) == 0 {
@@ -185,7 +186,7 @@ func (d *Daemon) announceVersion(ctx context.Context) {
 	looser := list(effective.LooserByVersion(d.Config()))
 	told, err := d.Gate.Upkeep().AnnounceVersion(ctx, "0.2", looser)
 	if err != nil {
-		d.log.Error("could not record what this version newly allows", "reason", err)
+		d.log.Error("could not record which calls this version of approvalbot newly allows", "reason", err)
 	}
 	if !told || len(looser) == 0 {
 		return
@@ -223,7 +224,8 @@ func (d *Daemon) tell(ctx context.Context, chats []approval.Target, text string)
 			ctx, cancel := context.WithTimeout(ctx, announceTime)
 			defer cancel()
 			if _, err := b.Post(ctx, t, core.Posting{Text: text}); err != nil {
-				d.log.Warn("could not notify a chat; this is not tried again", "target", t.String(), "reason",
+				d.log.Warn("could not send an announcement to a chat; the desk does not "+
+					"try again", "target", t.String(), "reason",
 					err)
 			}
 		})
@@ -310,7 +312,8 @@ func (d *Daemon) follow(ctx context.Context) error {
 		why := whyStray(err)
 		if d.outdatedReason.Store(&why); why != logged && ctx.Err() == nil {
 			if logged = why; err != nil {
-				d.log.Error("this instance could not follow the others to another policy", "reason", err)
+				d.log.Error("this instance could not load the policy that the other instances have; give it the "+
+					"same configuration file", "reason", err)
 			}
 		}
 		select {

@@ -65,8 +65,8 @@ func Serve(ctx context.Context, s Start) error {
 		return errors.Join(err, ln.Close())
 	}
 	if cfg.Approvals.Enabled() && cfg.ApprovalTools().Policy.ProjectCode != "ask" {
-		log.Info("tests and builds run the workspace's own code unasked; " +
-			"approvals.tools.policy.projectCode: ask asks people")
+		log.Info("agents may run the workspace's tests and builds without asking; to ask people, set " +
+			"approvals.tools.policy.projectCode: ask")
 	}
 	log.Info("the desk is open", "listen", ln.Addr().String(), "store", storeName(cfg.Store.URL), "policy",
 		d.Gate.Rules().Policy.Hash()[:12], "version", s.Version)
@@ -92,7 +92,7 @@ func Serve(ctx context.Context, s Start) error {
 	if err := d.Run(ctx, ln); err != nil {
 		return err
 	}
-	log.Info("the desk is closed; what was pending is still pending at the next start")
+	log.Info("the desk is closed; pending approvals are still pending at the next start")
 	return nil
 }
 

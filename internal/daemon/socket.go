@@ -23,7 +23,8 @@ func (d *Daemon) socket() (net.Listener, error) {
 		return nil, nil
 	}
 	if n := len(path); n > socketPathMost {
-		d.log.Warn("this desk has no Unix socket: its path is too long; set server.socket to a shorter one, or to off",
+		d.log.Warn("this desk has no Unix socket, because the path is too long; set server.socket to a shorter "+
+			"path, or to off",
 			"path", path, "bytes", n, "most", socketPathMost)
 		return nil, nil
 	}

@@ -31,7 +31,8 @@ func (d *Daemon) pages() (*web.Web, error) {
 			return nil, err
 		}
 		if made {
-			d.log.Info("a key for notifications to browsers was made: keep it beside the store's", "file", file)
+			d.log.Info("made a key for browser notifications; keep its file together with the store's "+
+				"key file", "file", file)
 		}
 	}
 	return web.New(d.webConfig(base))
@@ -107,7 +108,8 @@ func (d *Daemon) greet(ctx context.Context, terminal io.Writer) error {
 	}
 	_, secret, err := d.SignIn.OwnLink(ctx, person)
 	if err != nil {
-		d.log.Warn("could not make a link to the desk's pages; approvalbot login makes one", "reason", err)
+		d.log.Warn("could not make a sign-in link to the desk's pages; to make one, run: "+
+			"approvalbot login", "reason", err)
 		return nil
 	}
 	_, err = fmt.Fprintf(terminal, "\nOr decide in a browser. This link signs you in as %s, once, within five minutes:"+

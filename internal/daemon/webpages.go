@@ -92,7 +92,7 @@ func (d *Daemon) health(ctx context.Context) []core.Diagnostic {
 	now := time.Now().UnixMilli()
 	age := func(ms int64) time.Duration { return time.Duration(now-ms) * time.Millisecond }
 	if s.OldestDueMs != 0 && age(s.OldestDueMs) > staleDue {
-		out = append(out, core.Warn("messages", "one has been due for "+card.Span(age(s.OldestDueMs)),
+		out = append(out, core.Warn("messages", "a message has been due for "+card.Span(age(s.OldestDueMs)),
 			"look at the chats above"))
 	}
 	if s.FailedCalls > 0 {

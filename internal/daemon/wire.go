@@ -231,7 +231,7 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	}
 
 	if err := d.agree(ctx, false); err != nil {
-		d.log.Error("not ready yet", "reason", err)
+		d.log.Error("the desk is not ready yet", "reason", err)
 	}
 	if err := d.Auditor.RecordLoss(ctx); err != nil {
 		d.log.Error("could not record which commits the damaged write-ahead log lost", "reason", err)
@@ -310,7 +310,8 @@ func (d *Daemon) onTime(ctx context.Context) error {
 	ready := d.caughtUp(ctx)
 	work.Go(func() error { // it was planned by the configuration of before
 		if err := d.Gate.Upkeep().Replan(ctx); err != nil && ctx.Err() == nil {
-			d.log.Error("could not reschedule reminders for this configuration; each approval reschedules its own at its next step", "reason", err)
+			d.log.Error("could not reschedule reminders for this configuration; the reminders of an approval are "+
+				"rescheduled when it next changes", "reason", err)
 		}
 		return nil
 	})

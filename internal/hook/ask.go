@@ -76,7 +76,7 @@ func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 	case a.Status != api.Approved:
 		return Verdict{Why: decidedBy(a), Notes: notesOf(a, a.Notes)}
 	case a.SessionKey != c.Session:
-		return denied("the approval is another session's; call the same again")
+		return denied("the approval belongs to another session; make the same call again")
 	case a.Claim != nil:
 		return Verdict{Allow: true, Policy: byPolicy(a), Why: decidedBy(a), Notes: notesOf(a, a.Claim.Notes)}
 	case ctx.Err() != nil: // or its yes could be taken up by a later call
@@ -244,12 +244,12 @@ func (q *question) leave(ctx context.Context, a api.Approval, err error) Verdict
 		if err != nil {
 			return q.failed(ctx, err)
 		}
-		return denied("approval " + a.Code + " was not decided in time, and this hook names no session, so the same " +
-			"call cannot take it up")
+		return denied("approval " + a.Code + " was not decided in time, and this hook names no session, so a " +
+			"repeated call cannot continue that approval")
 	case err != nil && !errors.Is(err, ErrStopping):
 		return q.failed(ctx, err)
 	}
-	return denied("waiting for approval " + a.Code + "; call the same again")
+	return denied("waiting for approval " + a.Code + "; make the same call again")
 }
 
 // withdraw takes the request back, as well as it can.

@@ -63,7 +63,7 @@ func TestAdversary_H2_ADeskThatFails(t *testing.T) {
 		why  string
 	}{
 		"hangs":             {hangs, 25 * time.Second, "did not answer in time"},
-		"hangs later":       {then(hangs), 25 * time.Second, "waiting for approval K7QX2M; call the same again"},
+		"hangs later":       {then(hangs), 25 * time.Second, "waiting for approval K7QX2M; make the same call again"},
 		"is down":           {func(*http.Request) (int, any, error) { return 0, nil, errRefused }, 0, "cannot be reached"},
 		"is another server": {func(*http.Request) (int, any, error) { return 200, "hello", nil }, 0, "not the JSON"},
 		"answers nothing":   {func(*http.Request) (int, any, error) { return 200, map[string]any{}, nil }, 0, "gave no decision"},

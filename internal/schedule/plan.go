@@ -37,7 +37,8 @@ type Recipient struct{ Duty, Role, Chat string }
 func ParseRecipient(text string, rosters []string) (Recipient, error) {
 	switch kind, name, _ := strings.Cut(text, ":"); {
 	case kind == "onDuty" && name == "" && len(rosters) != 1:
-		return Recipient{}, fault("to", "must name the roster, such as onDuty:NAME, since there is not exactly one")
+		return Recipient{}, fault("to", "must name the roster, such as onDuty:NAME, because there is no roster or "+
+			"more than one")
 	case kind == "onDuty" && name == "":
 		return Recipient{Duty: rosters[0]}, nil
 	case kind == "onDuty" && !slices.Contains(rosters, name):

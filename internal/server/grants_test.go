@@ -187,7 +187,7 @@ func TestRetryMakesAnApprovedCallClaimableAgain(t *testing.T) {
 	refusal(t, err, approval.CodeNotClaimable)
 	late := d.allow(`{"a":3}`)
 	_, err = d.alice.Retry(ctx, late.ID)
-	require.Contains(t, refusal(t, err, approval.CodeNotClaimable).Detail, "still can be")
+	require.Contains(t, refusal(t, err, approval.CodeNotClaimable).Detail, "can still be claimed")
 	d.run(late.ID, "failed")
 	d.judge.turn("ask")
 	_, err = d.alice.Retry(ctx, late.ID)

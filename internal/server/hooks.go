@@ -52,7 +52,7 @@ func (s *Server) hooks(rt *route, seen func(status int, took time.Duration)) htt
 		}
 		v, c, err := s.asked(rt, agent, &event, start, w, r)
 		if err != nil {
-			s.log.Log(r.Context(), hookLevel(err), "a hook got no decision, so it was denied",
+			s.log.Log(r.Context(), hookLevel(err), "denied a hook's call, because no decision could be made",
 				"runtime", agent.Name, "event", event.Name, "reason", err)
 			v = hook.Verdict{Why: hook.Failed(err)}
 		}

@@ -237,7 +237,7 @@ func TestHook_ShortLimit(t *testing.T) {
 		synctest.Wait()
 		a := d.the("c1")
 		require.Equal(t, api.Pending, a.Status)
-		denies(t, first.r, "waiting for approval "+a.Code+"; call the same again")
+		denies(t, first.r, "waiting for approval "+a.Code+"; make the same call again")
 
 		joined := ask("c2", "s")
 		require.False(t, joined.done.Load())
@@ -503,7 +503,7 @@ func TestAdversary_H2_AStoppingDeskDenies(t *testing.T) {
 		require.NoError(t, err)
 		return reply{res, string(text)}
 	}
-	denies(t, read(kept), "call the same again")
+	denies(t, read(kept), "make the same call again")
 	denies(t, read(alone), "is stopping")
 	require.NoError(t, <-stopped)
 	require.Equal(t, api.Pending, d.the("toolu_1").Status)

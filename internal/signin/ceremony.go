@@ -173,7 +173,7 @@ func (d *Door) endCeremony(ctx context.Context, kind ChallengeKind, browser, id 
 
 func ceremonyOver() *approval.Error {
 	return approval.Refuse(approval.CodeForbidden,
-		"That was answered before, or after more than five minutes, or in another browser: try again.")
+		"That answer was given before, came after more than five minutes, or came from another browser. Try again.")
 }
 
 func notThatPasskey() *approval.Error {

@@ -143,7 +143,8 @@ func (s *Store) commit(jobs []*job) {
 	for i, j := range jobs {
 		switch o := &outcomes[i]; {
 		case o.panicked != nil:
-			s.log.Error("store: a change caused a panic, which goes on in its caller", "panic", o.panicked, "stack", string(o.stack))
+			s.log.Error("store: a change caused a panic; the panic continues in "+
+				"the caller", "panic", o.panicked, "stack", string(o.stack))
 		case o.err == nil:
 			o.err = err
 		}
@@ -180,7 +181,8 @@ func (s *Store) attempts(jobs []*job) (outcomes []outcome, b *batch, err error) 
 		case err == nil || n == maxAttempts || errors.Is(err, errFate):
 			return outcomes, b, err
 		case isOutrun(err):
-			s.log.Debug("store: another instance was in the way; trying again", "error", err, "jobs", len(jobs), "attempt", n)
+			s.log.Debug("store: a commit conflicted with another instance's; "+
+				"trying again", "error", err, "jobs", len(jobs), "attempt", n)
 			time.Sleep(rand.N(time.Duration(n) * outrunRest)) // lest both meet again
 		case isLost(err) && n == 1 && s.dialect.many:
 			s.writer.release(true)

@@ -155,7 +155,7 @@ func (s *Store) firstID(ctx context.Context, q plainTx, mark string, due bool) e
 		if err := remark(ctx, q, keyring{}, s.keys, marked); err != nil {
 			return err
 		}
-		s.log.Info("the store's rows have MACs from now on; rows without one do not count")
+		s.log.Info("the store's rows now have MACs; rows without a MAC no longer count")
 	}
 	return s.keys.writeID(q)
 }
@@ -216,8 +216,8 @@ func (s *Store) noteMarked(mark string) {
 		err = errors.Join(err, f.Sync(), f.Close(), syncDir(filepath.Dir(mark)))
 	}
 	if err != nil {
-		s.log.Warn("could not record beside the key file that the store's rows have MACs, so a database that is put "+
-			"back to an older release's state would be believed", "reason", err)
+		s.log.Warn("could not write beside the key file that the store's rows have MACs; until that succeeds, the "+
+			"desk would trust a database that was put back to an older release's state", "reason", err)
 	}
 }
 

@@ -70,7 +70,8 @@ func (s *Store) give(l *lease) {
 		return t.notify(note{From: s.heartbeat.id, Freed: true})
 	})
 	if err != nil {
-		s.log.Warn("could not give a lease back; another instance can take it when this one has ended", "lease", l.name, "reason", err)
+		s.log.Warn("could not release a lease; another instance can take it after this instance "+
+			"has ended", "lease", l.name, "reason", err)
 	}
 }
 

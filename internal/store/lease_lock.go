@@ -40,7 +40,7 @@ var lockDialer = net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
 }}
 
 var (
-	errPooled = errors.New("a pooler gives this instance no database connection of its own")
+	errPooled = errors.New("a connection pooler gives this instance no database connection of its own")
 	errLapsed = errors.New("the database did not answer for a second")
 )
 
@@ -53,7 +53,8 @@ func (s *Store) keepLock(ctx context.Context) {
 		}
 		if err.Error() != said {
 			said = err.Error()
-			s.log.Warn("could not get a lock that ends with this instance; if it dies, others wait ten seconds", "reason", err)
+			s.log.Warn("could not get a database lock that ends with this instance; if this instance dies, the "+
+				"others wait ten seconds for its leases", "reason", err)
 		}
 		select {
 		case <-time.After(lockAgain):
@@ -154,7 +155,7 @@ func (s *Store) watchLocks(ctx context.Context) {
 		}
 		dead, _ := s.lookForDead(ctx) // if the database does not answer, others say so
 		for _, l := range dead {
-			s.log.Warn("an instance has died; its leases can be taken", "instance", l.instance)
+			s.log.Warn("another instance has died; its leases can be taken", "instance", l.instance)
 			_ = s.do(ctx, func(t *tx) error { return t.notify(note{From: l.instance, Freed: true}) }) // or a second later
 		}
 	}

@@ -224,7 +224,7 @@ func (r *rowKey) doubt(table, id string) error {
 		}
 		d.known[row] = true
 		d.rows.Add(1)
-		d.log.Error("store: a row was not written by this desk and does not count; look with: approvalbot audit verify",
+		d.log.Error("store: ignored a row that this desk did not write; for details run: approvalbot audit verify",
 			"table", table, "row", id)
 	}
 	return &row

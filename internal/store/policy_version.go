@@ -170,13 +170,14 @@ func (a policyVersion) judge(policyHash, build string) error {
 	case a.counts == policyHash:
 		return nil
 	case a.build != build:
-		return approval.Refuse(approval.CodeUnavailable, "This instance has policy %.12s, but generation %d, which "+
-			"is in force on this database, is %.12s of another program, so this instance judges no call until it is "+
-			"replaced; to go back to this program, reload its configuration.", policyHash, a.generation, a.counts)
+		return approval.Refuse(approval.CodeUnavailable, "This instance judges no call: it has policy %.12s, but "+
+			"generation %d, which is in force on this database, is %.12s of another version of the program. "+
+			"Replace this instance. To go back to its version, reload its "+
+			"configuration.", policyHash, a.generation, a.counts)
 	}
-	return approval.Refuse(approval.CodeUnavailable, "This instance has policy %.12s, but generation %d, which is "+
-		"in force on this database, is %.12s, so this instance judges no call until its configuration file has that "+
-		"policy: give all instances the same file, then reload one.", policyHash, a.generation, a.counts)
+	return approval.Refuse(approval.CodeUnavailable, "This instance judges no call: it has policy %.12s, but "+
+		"generation %d, which is in force on this database, is %.12s. Give all instances the same configuration "+
+		"file, then reload one.", policyHash, a.generation, a.counts)
 }
 
 // agreed refuses a change that was judged by a policy that does not count, as the

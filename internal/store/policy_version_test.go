@@ -71,7 +71,7 @@ func TestAgree_ANewBuildTakesOver(t *testing.T) {
 	require.NoError(t, agreed(next), "it is ready at once")
 	require.EqualValues(t, 2, next.Generation())
 	require.NoError(t, old.beat(ctx))
-	require.ErrorContains(t, agreed(old), "until it is replaced")
+	require.ErrorContains(t, agreed(old), "Replace this instance")
 	require.True(t, old.Replaced())
 	for range 2 {
 		require.NoError(t, old.refreshPolicy(ctx))
@@ -80,7 +80,7 @@ func TestAgree_ANewBuildTakesOver(t *testing.T) {
 
 	again := of(t, url, "one") // the old one crashed, and its supervisor starts it again
 	require.NoError(t, again.Agree(ctx, "sha256:old", false))
-	require.ErrorContains(t, agreed(again), "until it is replaced")
+	require.ErrorContains(t, agreed(again), "Replace this instance")
 	require.NoError(t, next.beat(ctx))
 	require.NoError(t, agreed(next))
 	require.NoError(t, next.Close())

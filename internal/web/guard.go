@@ -52,7 +52,7 @@ func (g *guard) around(to route) http.Handler {
 	return g.outer(g.crossing.Handler(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead { // it would look as if the page had been seen
 			out.Header().Set("Allow", http.MethodGet)
-			http.Error(out, "Pages are for reading: GET them.", http.StatusMethodNotAllowed)
+			http.Error(out, "Pages can only be read. Use GET.", http.StatusMethodNotAllowed)
 			return
 		}
 		out.Header().Set("Cache-Control", "no-store")

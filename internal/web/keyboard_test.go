@@ -111,10 +111,10 @@ func TestBrowser_AdversaryAtTheKeys(t *testing.T) {
 			require.Equal(t, http.StatusOK, live.StatusCode)
 		}
 		p := d.open(in, "bob", "/", 360)
-		says(p, "No more pages can be live now")
+		says(p, "Too many pages update by themselves now")
 		require.True(t, evaluate[bool](p, stands(a)))
 		p.goTo("/a/" + a.Code)
-		says(p, "No more pages can be live now")
+		says(p, "Too many pages update by themselves now")
 		p.settled()
 		p.keys("a")
 		says(p, "Allowed.")

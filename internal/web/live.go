@@ -53,12 +53,13 @@ func (p *livePages) live(out http.ResponseWriter, r *http.Request, s signin.Sess
 	leave, status := p.streams.enter(p.reader(s).caller.MayDecide,
 		share{"session", "", s.ID, streamsOfASession}, share{"person", "", s.Person, streamsOfAPerson})
 	if status != 0 {
-		http.Error(out, "No more pages can be live now; close some, or reload this one later.", status)
+		http.Error(out, "Too many pages update by themselves now. Close some, or reload this page later.", status)
 		return
 	}
 	defer leave()
 	if p.changes == nil {
-		http.Error(out, "Pages are not live here; reload this one later.", http.StatusServiceUnavailable)
+		http.Error(out, "Pages do not update by themselves at this desk. Reload this "+
+			"page later.", http.StatusServiceUnavailable)
 		return
 	}
 	h := out.Header()

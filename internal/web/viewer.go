@@ -102,7 +102,8 @@ func (p *viewerPages) fromEmbedder(out http.ResponseWriter, r *http.Request) boo
 	case origin == "":
 		return true
 	case !slices.Contains(p.origins, origin):
-		http.Error(out, "Pages of this origin may not ask: server.web.embedOrigins does not name it.", http.StatusForbidden)
+		http.Error(out, "Pages of this origin may not ask, because server.web.embedOrigins does not name the "+
+			"origin.", http.StatusForbidden)
 		return false
 	}
 	h.Set("Access-Control-Allow-Origin", origin)

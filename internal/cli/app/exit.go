@@ -132,8 +132,8 @@ var ErrDisabled = &api.Problem{
 func (a *App) Standing(got api.Approval) error {
 	err := ExitStatus(got)
 	if err == nil && a.plainTCP {
-		return fmt.Errorf("the answer that approval %s is allowed came over plain TCP (plainTCP in the client file), "+
-			"so it is %w: approvalbot run checks the desk's receipt", got.Code, api.ErrNotBelieved)
+		return fmt.Errorf("the answer that approval %s is allowed came over plain TCP (plainTCP in the client "+
+			"file), so it is %w; use approvalbot run, which checks the desk's receipt", got.Code, api.ErrNotBelieved)
 	}
 	return err
 }

@@ -299,7 +299,7 @@ func printChecked(a *app.App, r proof.Report, keys []string, kept proof.Checkpoi
 	w := a.Plain()
 	switch {
 	case r.To < r.From && r.From > 1:
-		fmt.Fprintf(w, "OK: no record came after record %d, up to which the last check found all good.\n", r.To)
+		fmt.Fprintf(w, "OK: no record came after record %d. The last check found all records up to it good.\n", r.To)
 		return
 	case r.To < r.From:
 		fmt.Fprintln(w, "OK: there is no record.")
@@ -310,13 +310,14 @@ func printChecked(a *app.App, r proof.Report, keys []string, kept proof.Checkpoi
 	case r.From > 1 && r.Cut:
 		fmt.Fprintf(w, "The log begins at record %d: retention cut it there, at a checkpoint.\n", r.From)
 	case r.From > 1:
-		fmt.Fprintf(w, "What was before record %d is not part of this.\n", r.From)
+		fmt.Fprintf(w, "Records before record %d were not checked.\n", r.From)
 	}
 	fmt.Fprintf(w, "Head: %s\n", display.Escape(r.Head))
 	switch r.Checkpoints {
 	case 0:
 		fmt.Fprintln(w,
-			"No checkpoint in them fits them: only one kept elsewhere (--expect) shows whether they were written anew.")
+			"No checkpoint among these records fits them. Only a checkpoint that was kept elsewhere (--expect) "+
+				"can show whether they were rewritten.")
 	case 1:
 		fmt.Fprintf(w, "1 signed checkpoint fits; it covers record %d and all before it.\n", r.Covered)
 	default:
@@ -324,16 +325,17 @@ func printChecked(a *app.App, r proof.Report, keys []string, kept proof.Checkpoi
 			r.Covered)
 	}
 	if r.Expected {
-		fmt.Fprintf(w, "The expected checkpoint, of record %d, is met.\n", kept.Seq)
+		fmt.Fprintf(w, "The log fits the expected checkpoint for record %d.\n", kept.Seq)
 	}
 	switch signed := r.Checkpoints > 0 || r.Expected; {
 	case r.OwnKeys:
 		fmt.Fprintln(w,
-			"Signatures were checked with keys that the log's own side names; give --key to use one that you kept.")
+			"Signatures were checked with keys that the log itself names. To use a key that you kept, give --key.")
 	case signed:
-		fmt.Fprintf(w, "Signatures were checked with %s, as given.\n", display.Escape(strings.Join(keys, " and ")))
+		fmt.Fprintf(w, "Signatures were checked with the given "+
+			"key %s.\n", display.Escape(strings.Join(keys, " and ")))
 	default:
-		fmt.Fprintf(w, "They hold no signature, so %s, as given, was not used.\n",
+		fmt.Fprintf(w, "The records have no signature, so the given key %s was not used.\n",
 			display.Escape(strings.Join(keys, " and ")))
 	}
 }

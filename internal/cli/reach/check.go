@@ -93,13 +93,13 @@ func (d *desk) ask(ctx context.Context) (told api.DeskKeys, leaf []byte, how str
 		how, certified = "by its socket "+d.file.Socket, false
 		dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return DialSocket(ctx, d.file.Socket) }
 	case first && d.file.Socket != "":
-		return told, nil, "", fmt.Errorf("%w; %s names that socket, so the program at %s is not trusted instead: "+
-			"start the desk, or correct socket there", missing, d.path, d.server.Host)
+		return told, nil, "", fmt.Errorf("%w; %s names that socket, so the program at %s is not asked instead. "+
+			"Start the desk, or correct socket in that file", missing, d.path, d.server.Host)
 	case first && d.server.Scheme == "https":
 		certified = true
 	case first && !config.Loopback(d.server.Hostname()):
-		return told, nil, "", fmt.Errorf("%s is another machine without a certificate, so its first answer is not "+
-			"trusted: set server in %s to an https URL, or copy deskKeys from "+
+		return told, nil, "", fmt.Errorf("%s is on another machine and has no certificate, so its first answer is "+
+			"not trusted: set server in %s to an https URL, or copy deskKeys from "+
 			"a client file of the desk's machine", d.server.Host, d.path)
 	}
 	t := d.base.Clone()

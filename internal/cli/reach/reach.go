@@ -111,8 +111,8 @@ func (d *desk) transport(dial func(ctx context.Context, network, addr string) (n
 			return conn, nil
 		}
 		if len(d.file.DeskKeys) == 0 {
-			return nil, fmt.Errorf("%w, and %s has no deskKeys by which its server could be known instead; "+
-				"start the desk, then run: %s", missing, d.path, TrustLine(d.path))
+			return nil, fmt.Errorf("%w, and %s has no deskKeys, by which the desk could be recognised without the "+
+				"socket; start the desk, then run: %s", missing, d.path, TrustLine(d.path))
 		}
 		return dial(ctx, network, addr)
 	}
@@ -283,7 +283,7 @@ func (d *desk) believe(ctx context.Context, asked api.Asked, claim api.Claim) er
 	}
 	should, err := proof.Fingerprint(want.ToolName, want.Params, want.Bind)
 	if err == nil && (is != should || claim.Fingerprint != is) {
-		err = errors.New("the desk handed out another call than the one asked for")
+		err = errors.New("the desk handed out a different call from the one that was asked for")
 	}
 	return err
 }

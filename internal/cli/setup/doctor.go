@@ -59,7 +59,8 @@ func examine(ctx context.Context, a *app.App, offline bool) error {
 	if errors.Is(err, effective.ErrNone) { // an agent's machine may have no desk
 		if found = append(hooksFindings(ctx, a, nil, offline), ownKeyFindings(ctx, a, offline)...); len(found) > 0 {
 			found = append(found, confineFindings(ctx, a)...)
-			found, err = append(found, core.Warn("config", "no configuration was found, so no desk was looked at", "name one with --config")), nil
+			found, err = append(found, core.Warn("config", "no configuration was found, so no desk was "+
+				"checked", "name one with --config")), nil
 		}
 	}
 	if err != nil {

@@ -74,7 +74,8 @@ func chatFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	}
 	found := core.Gather(len(looks), looks...)
 	if !slices.ContainsFunc(placesOf(cfg), namedPlace.essential) {
-		found = append(found, core.Warn("routing", "names no chat for cards: only the terminal and the API can decide",
+		found = append(found, core.Warn("routing", "names no chat for cards, so people can decide only in the "+
+			"terminal and by the API",
 			"set approvals.tools.routing.targets"))
 	}
 	return found

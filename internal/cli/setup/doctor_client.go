@@ -25,9 +25,10 @@ func clientFindings(a *app.App, cfg config.Config) []core.Diagnostic {
 			fmt.Sprintf("APPROVALBOT_TOKEN is the operator's token %s, and every program started here has it", t), apart))
 	}
 	if server := a.Env["APPROVALBOT_SERVER"]; a.Env["APPROVALBOT_TOKEN"] != "" && strings.HasPrefix(server, "http:") {
-		found = append(found, core.Warn("client", "APPROVALBOT_SERVER and APPROVALBOT_TOKEN pin no key: any program that "+
-			"answers at that address gets the token and is believed",
-			"write both into a client file, name that in APPROVALBOT_CLIENT, and run: approvalbot admin keys trust"))
+		found = append(found, core.Warn("client", "APPROVALBOT_SERVER and APPROVALBOT_TOKEN pin no key, so any "+
+			"program that answers at that address gets the token and is trusted as the desk",
+			"write both into a client file, name that file in APPROVALBOT_CLIENT, and run: approvalbot admin "+
+				"keys trust"))
 	}
 	path, _ := (&app.App{Env: a.Env}).ClientPath() // --client is the operator's own affair
 	file, err := config.OpenClientFile(path)
@@ -58,7 +59,7 @@ func reachableFindings(a *app.App, cfg config.Config) []core.Diagnostic {
 		if slices.ContainsFunc(agent.Workspace, within) {
 			found = append(found, core.Warn("client",
 				fmt.Sprintf("%s, which decides, is in the workspace of agent %s", files.Operator, agent.ID),
-				"let the desk and its files be elsewhere, and run the agent as another user"))
+				"move the desk and its files out of the workspace, and run the agent as another user"))
 		}
 	}
 	return found

@@ -117,9 +117,10 @@ func programFinding(what string, o install.Options) core.Diagnostic {
 		return core.OK(what, "its program "+o.Program+" is the one beside this")
 	}
 	if !isApprovalbot(o.Program) || o.Scope == install.Project {
-		return core.Fail(what, "its program "+o.Program+" is not this one, and it is not known what it answers", again)
+		return core.Fail(what, "its program "+o.Program+" is not this one, so doctor cannot know what it "+
+			"answers", again)
 	}
-	return core.Warn(what, "its program "+o.Program+" is another file of approvalbot than this one", again)
+	return core.Warn(what, "its program "+o.Program+" is a different file of approvalbot from this one", again)
 }
 
 // isApprovalbot reports whether a file says of itself that it was built from this
@@ -142,8 +143,8 @@ func deskFindings(
 	case o.Client == "":
 		return []core.Diagnostic{core.Fail(what, "it names no client file", again)}
 	case errors.Is(fileErr, fs.ErrPermission) && o.Scope == install.Managed:
-		return []core.Diagnostic{core.Warn(what, o.Client+" is another user's, so your calls are denied",
-			"look as its owner")}
+		return []core.Diagnostic{core.Warn(what, o.Client+" belongs to another user, so your calls are denied",
+			"run doctor as that user")}
 	case fileErr != nil:
 		return []core.Diagnostic{core.Fail(what, "its client file cannot be used, so every call is denied: "+oneLine(fileErr),
 			again)}
@@ -184,7 +185,7 @@ func deskFindings(
 		o.Client, server, info.Name)))
 	switch newest, err := desk.List(ctx, api.Filter{Limit: 1}); {
 	case err != nil:
-		return append(found, core.Warn(what, "cannot find out when it last asked: "+oneLine(err), ""))
+		return append(found, core.Warn(what, "cannot find out when the hook last asked: "+oneLine(err), ""))
 	case len(newest.Items) == 0:
 		return append(found, core.Warn(what, "no call was ever asked with the token "+info.Name,
 			"start the client and let it run a command"))

@@ -39,16 +39,17 @@ func deskKeyFindings(
 	while := " any program that answers at " + server + " while the desk is down gets the token"
 	switch {
 	case file.PlainTCP && len(file.DeskKeys) == 0:
-		found = append(found, core.Warn(what, path+" says plainTCP and has no deskKeys:"+while+" and is believed", renew))
+		found = append(found, core.Warn(what, path+" has plainTCP and no "+
+			"deskKeys, so"+while+" and is trusted as the desk", renew))
 	case file.PlainTCP:
-		found = append(found, core.Warn(what, path+" says plainTCP:"+while+", though what it allows is checked",
-			"let server be the desk's own address, and take plainTCP out"))
+		found = append(found, core.Warn(what, path+" has plainTCP, so"+while+", though what it allows is checked",
+			"set server to the desk's own address, and remove plainTCP"))
 	case !file.KnowsDesk():
-		found = append(found, core.Warn(what, path+" has no deskKeys:"+while+" and is believed", renew))
+		found = append(found, core.Warn(what, path+" has no deskKeys, so"+while+" and is trusted as the desk", renew))
 	}
 	if file.Owner == "" && len(file.DeskKeys) > 0 && (file.PlainTCP || strings.HasPrefix(server, "https:")) {
-		found = append(found, core.Warn(what, path+" has no owner: a program between it and the desk could ask with "+
-			"another token, and the desk's allow for that counts", renew))
+		found = append(found, core.Warn(what, path+" has no owner, so a program between the client and the desk "+
+			"could ask with another token, and the client would obey the answer", renew))
 	}
 	var away []core.Diagnostic
 	if file.Socket != "" {
@@ -78,9 +79,10 @@ func socketFindings(ctx context.Context, what string, file config.ClientFile, pa
 	}
 	fix := "start the desk, or correct socket in " + path
 	if len(file.DeskKeys) == 0 {
-		return []core.Diagnostic{core.Fail(what, oneLine(err)+", and without deskKeys no other address is asked", fix)}
+		return []core.Diagnostic{core.Fail(what, oneLine(err)+", and without deskKeys the client asks at no other "+
+			"address", fix)}
 	}
-	return []core.Diagnostic{core.Warn(what, oneLine(err)+", so server is asked by TLS instead", fix)}
+	return []core.Diagnostic{core.Warn(what, oneLine(err)+", so the client asks at server, by TLS, instead", fix)}
 }
 
 // answerFinding says whether what answers at one place has the file's keys, or keys that
@@ -92,7 +94,7 @@ func answerFinding(
 	var refused *api.Problem
 	switch {
 	case errors.Is(err, api.ErrNotBelieved), errors.As(err, &refused):
-		return []core.Diagnostic{core.Fail(what, oneLine(err), "find out what listens there before anything else; "+
+		return []core.Diagnostic{core.Fail(what, oneLine(err), "first find out which program listens there; "+
 			"if the desk's keys were rotated as exposed, "+renew+" --replace")}, false
 	case err != nil:
 		return nil, true

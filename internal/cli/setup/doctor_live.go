@@ -48,7 +48,7 @@ const (
 func doctorLive(ctx context.Context, a *app.App, name string) error {
 	r, known := hook.Find(name)
 	if !known || live.Program(r.Name) == "" {
-		return fmt.Errorf("no runtime called %s can be tried by itself; those that can: %s",
+		return fmt.Errorf("doctor cannot try a runtime called %s; it can try %s",
 			name, strings.Join(live.Runtimes(), ", "))
 	}
 	installed := installations(a, r.Name)
@@ -183,7 +183,7 @@ func downFinding(t hook.Runtime, r live.Result) core.Diagnostic {
 	if !r.Ran {
 		return core.OK("desk down", "the command did not run; the model read: "+lastRead(r))
 	}
-	return core.Fail("desk down", "the command RAN while no desk was there: "+t.Title+" is not closed",
+	return core.Fail("desk down", "the command RAN while no desk was running: "+t.Title+" is not closed",
 		"docs/agents.md says what closes it")
 }
 
@@ -191,7 +191,7 @@ func pluginFinding(o install.Options) core.Diagnostic {
 	if at := install.Loaded(o.File()); at != "" {
 		return core.OK("plugin", "OpenCode loaded it at "+at)
 	}
-	return core.Fail("plugin", "OpenCode did not load it, and then runs every call", "")
+	return core.Fail("plugin", "OpenCode did not load the plugin, so it runs every call without asking", "")
 }
 
 // lastRead gives the last text that the model read, on one line.

@@ -54,8 +54,8 @@ func suspendedFindings(all []signin.Passkey) []core.Diagnostic {
 	if len(who) == 0 {
 		return nil
 	}
-	return []core.Diagnostic{core.OK("passkeys", "suspended, because the configuration did not name their person for a "+
-		"time; they sign no yes, and a person who is back makes a new one: "+strings.Join(who, ", "))}
+	return []core.Diagnostic{core.OK("passkeys", "suspended, because the configuration did not name their owners "+
+		"for a time; a suspended passkey signs no yes, so its owner must make a new one: "+strings.Join(who, ", "))}
 }
 
 // holderFindings compares the people who could approve with those who have a passkey.

@@ -66,9 +66,10 @@ func dutyFindings(ctx context.Context, duty schedule.Duty, now time.Time) (found
 		what, text := "on duty "+r.Name, on.String(now, r.Zone)
 		switch {
 		case failed[r.Name] != nil:
-			found = append(found, core.Warn(what, text, "mend the calendar; a desk that runs has its last good copy for a day"))
+			found = append(found, core.Warn(what, text, "correct the calendar; a running desk uses its last good "+
+				"copy for a day"))
 		case on.Unknown != "":
-			found = append(found, core.Warn(what, text, "name one of them in the calendar"))
+			found = append(found, core.Warn(what, text, "name one of these people in the calendar"))
 		default:
 			found = append(found, core.OK(what, text))
 		}

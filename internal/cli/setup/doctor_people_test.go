@@ -47,9 +47,10 @@ approvals: {tools: {policy: {denyAtOrAbove: R4, breaksQuietAtOrAbove: R4}, onDut
 	const web = `{name: web, among: [bob], timezone: UTC, calendar: web.ics}`
 	const bob = `{name: bob, email: bob@example.org}, {name: alice, telegram: 111}`
 	require.Equal(t, "warn on duty web: all of bob, since the calendar cannot be read: no such file or directory"+
-		" — mend the calendar; a desk that runs has its last good copy for a day", findings(bob, web)[0])
+		" — correct the calendar; a running desk uses its last good copy for a day", findings(bob, web)[0])
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "web.ics"), []byte("BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n"), 0o600))
-	require.Equal(t, "warn on duty web: all of bob, since the calendar names no person of the roster for now — name one of them in the calendar",
+	require.Equal(t, "warn on duty web: all of bob, since the calendar names no person of the roster for now — "+
+		"name one of these people in the calendar",
 		findings(bob, web)[0])
 	require.Equal(t, core.LevelWarn, askedFinding(effective.ClassPolicy{Class: "R3"}, nil, now, time.UTC).Level)
 }

@@ -63,7 +63,7 @@ func TestDoctorLive_SaysWhatRuns(t *testing.T) {
 	for _, read := range [][]string{nil, {"this tool is not permitted"}} {
 		require.Equal(t, core.LevelFail, denyFinding(live.Result{Asked: true, Read: read}).Level, "it proves nothing")
 	}
-	require.Contains(t, downFinding(claude, ran).Text, "RAN while no desk was there: Claude Code is not closed")
+	require.Contains(t, downFinding(claude, ran).Text, "RAN while no desk was running: Claude Code is not closed")
 	require.Equal(t, core.LevelOK, downFinding(claude, kept).Level)
 }
 

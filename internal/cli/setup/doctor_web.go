@@ -23,8 +23,8 @@ func webFindings(ctx context.Context, cfg config.Config, offline bool) []core.Di
 	}
 	found := []core.Diagnostic{core.OK("web", "the pages are at "+at)}
 	if u, err := url.Parse(at); err == nil && u.Scheme == "http" && !config.Loopback(u.Hostname()) {
-		found = []core.Diagnostic{core.Warn("web", "browsers keep no session at "+at,
-			"give server.publicUrl with https; on this machine http://localhost does")}
+		found = []core.Diagnostic{core.Warn("web", "people cannot stay signed in at "+at,
+			"set server.publicUrl to an https URL; on this machine http://localhost works too")}
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -37,7 +37,7 @@ func webFindings(ctx context.Context, cfg config.Config, offline bool) []core.Di
 	provider := web.OIDC{Issuer: s.Web.OIDC.Issuer, ClientID: s.Web.OIDC.ClientID}
 	if err := provider.Check(ctx); err != nil {
 		return append(found, core.Warn("oidc", "the provider cannot be read: "+oneLine(err),
-			"look at server.web.oidc.issuer, and whether this machine reaches it"))
+			"check server.web.oidc.issuer, and whether this machine can reach it"))
 	}
 	return append(found, core.OK("oidc", s.Web.OIDC.Issuer+" answers"))
 }
@@ -64,11 +64,11 @@ func localhostFindings(ctx context.Context, at string) []core.Diagnostic {
 	}
 	switch {
 	case len(keys) == 2 && keys[0] != keys[1]:
-		return []core.Diagnostic{core.Fail("web", "the two addresses of localhost are not the same desk",
-			"stop what else listens on port "+u.Port()+", sign everybody out, and start the desk again")}
+		return []core.Diagnostic{core.Fail("web", "127.0.0.1 and ::1 do not lead to the same desk",
+			"stop the other program that listens on port "+u.Port()+", sign everybody out, and start the desk again")}
 	case len(keys) > 0 && silent != "":
-		return []core.Diagnostic{core.Fail("web", "localhost is "+silent+" too, and no desk answers there",
-			"start the desk again, so that no other program can be what browsers take for its pages")}
+		return []core.Diagnostic{core.Fail("web", "localhost is "+silent+" too, and the desk does not answer there",
+			"start the desk again; otherwise browsers could take another program for the desk's pages")}
 	}
 	return nil
 }

@@ -33,7 +33,8 @@ func TestDoctor_SaysWhetherPeopleCanSignIn(t *testing.T) {
 	require.Equal(t, []string{"web: the pages are at http://localhost:8787"}, look(func(*config.Server) {}))
 	require.Empty(t, look(func(s *config.Server) { s.Web.Enabled = "false" }))
 	require.Empty(t, look(func(s *config.Server) { s.BehindProxy = true }))
-	require.Equal(t, []string{"web: browsers keep no session at http://desk.lan"}, look(func(s *config.Server) { s.PublicURL = "http://desk.lan/" }))
+	require.Equal(t, []string{"web: people cannot stay signed in at " +
+		"http://desk.lan"}, look(func(s *config.Server) { s.PublicURL = "http://desk.lan/" }))
 	require.Equal(t, []string{"web: the pages are at https://desk.example.org", "oidc: " + provider.URL + " answers"},
 		look(func(s *config.Server) { s.PublicURL, s.Web.OIDC.Issuer = "https://desk.example.org/x", provider.URL }))
 	require.Contains(t, look(func(s *config.Server) { s.Web.OIDC.Issuer = provider.URL + "/other" })[1], "oidc: the provider cannot be read")
@@ -51,9 +52,9 @@ func TestAdversary_T5_DoctorLooksAtBothAddresses(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ four, six, says string }{
 		"the same desk":     {"ours", "ours", ""},
-		"another one":       {"ours", "theirs", "the two addresses of localhost are not the same desk"},
-		"none at [::1]":     {"ours", "", "no desk answers there"},
-		"none on 127.0.0.1": {"", "ours", "no desk answers there"},
+		"another one":       {"ours", "theirs", "127.0.0.1 and ::1 do not lead to the same desk"},
+		"none at [::1]":     {"ours", "", "the desk does not answer there"},
+		"none on 127.0.0.1": {"", "ours", "the desk does not answer there"},
 		"no desk at all":    {"", "", ""},
 	} {
 		six, err := net.Listen("tcp", "[::1]:0")

@@ -71,7 +71,7 @@ func writeStarter(a *app.App, cmd *cobra.Command, path string, s starter) error 
 		return err
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is there already, and is not overwritten: name another file, or move that one away", path)
+		return fmt.Errorf("%s already exists and is not overwritten: name another file, or move that one away", path)
 	}
 	if err := askStarter(a, cmd, &s); err != nil {
 		return err
@@ -227,8 +227,8 @@ func writeNew(files []newFile) error {
 	for i, f := range files {
 		w, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, fs.ErrExist) {
-			err = fmt.Errorf("%s is there already, and is not overwritten: "+
-				"take it away, or write into another directory", f.path)
+			err = fmt.Errorf("%s already exists and is not overwritten: remove it, or write into another "+
+				"directory", f.path)
 		}
 		if err != nil {
 			return errors.Join(err, remove(files[:i]))

@@ -188,8 +188,8 @@ func installHooks(ctx context.Context, a *app.App, name string, at attaching) er
 // it is installed already, or as a person at the terminal says.
 func chooseSilence(ctx context.Context, a *app.App, o *install.Options, at attaching) error {
 	if at.silent && !o.CanBeSilent() {
-		return fmt.Errorf("--silent-allow is for claude-code without --beside: it is not known whether the own "+
-			"rules of %s still apply if a hook gives no decision", o.Runtime.Title)
+		return fmt.Errorf("--silent-allow is for claude-code without --beside: if a hook of %s gives no decision, "+
+			"it is not known whether the runtime's own rules still apply", o.Runtime.Title)
 	}
 	before, installed := install.Find(*o)
 	switch {
@@ -216,8 +216,8 @@ func agreed(ctx context.Context, a *app.App, o install.Options, changes []instal
 	if o.Scope != install.Managed || !slices.ContainsFunc(changes, others) {
 		return nil
 	}
-	refused := fmt.Errorf("no file was written: for root, install writes %s, the settings of every user of this machine; "+
-		"say so with --managed, or name --user for root's own", o.File())
+	refused := fmt.Errorf("no file was written: as root, install would write %s, the settings of every user of "+
+		"this machine. Confirm that with --managed, or use --user for root's own settings", o.File())
 	if !show.IsTerminal(a.Stdin) {
 		return refused
 	}
@@ -364,8 +364,8 @@ func renewClient(ctx context.Context, a *app.App, path string, scope install.Sco
 	said, err := app.RenewKeys(ctx, file, false, true)
 	switch {
 	case err != nil && !file.KnowsDesk():
-		fmt.Fprintf(a.Stderr, "approvalbot: %s is left without the desk's keys, so over http any program that answers at its "+
-			"server is taken for the desk: %s\n", display.Escape(path), app.Sentence(err))
+		fmt.Fprintf(a.Stderr, "approvalbot: the desk's keys could not be written into %s, so over http any "+
+			"program that answers at its server is taken for the desk: %s\n", display.Escape(path), app.Sentence(err))
 		return file.ClientFile, nil
 	case err != nil:
 		return config.ClientFile{}, err

@@ -23,7 +23,7 @@ func TestInstall_AsksBeforeTheMachinesSettings(t *testing.T) {
 	require.NoError(t, err)
 	a := &app.App{Stdin: strings.NewReader("yes\n")}
 	err = agreed(t.Context(), a, o, changes)
-	require.ErrorContains(t, err, "say so with --managed")
+	require.ErrorContains(t, err, "Confirm that with --managed")
 	require.ErrorContains(t, err, filepath.Join(o.Root, "/etc/github-copilot/policy.d/approvalbot.json"))
 	entries, err := os.ReadDir(o.Root)
 	require.NoError(t, err)

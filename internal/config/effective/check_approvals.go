@@ -57,7 +57,8 @@ func (c *checker) checkRetryWindow(key string, window, retention time.Duration) 
 	case window < least:
 		c.Mistake(key, "must be 5m or more, the time in which an approved call may be claimed")
 	case retention > 0 && retention < window:
-		c.Warn(key, "is longer than store.retention.approvals: approvals and their calls are deleted before it ends")
+		c.Warn(key, "is longer than store.retention.approvals, so approvals and their calls are deleted before "+
+			"they can no longer be retried")
 	}
 }
 
@@ -65,7 +66,8 @@ func (c *checker) checkRisk(key string, p config.Policy) {
 	c.checkQuorums(key, p.MinApprovalsByRisk)
 	deny, ask := p.DenyAtOrAbove, p.RequireApprovalAtOrAbove
 	if deny.Set && deny.Class < ask.Class {
-		c.Warn(key+".denyAtOrAbove", "is below requireApprovalAtOrAbove: no class is ever asked for, each is allowed or denied")
+		c.Warn(key+".denyAtOrAbove", "is below requireApprovalAtOrAbove, so people are never asked: each class is "+
+			"allowed or denied")
 	}
 }
 
@@ -107,6 +109,7 @@ func (c *checker) checkRouting(key string, cfg *config.Config) {
 	count(key+".targets", r.Targets)
 	count(key+".fallback", r.Fallback)
 	if live == 0 && r.Mode != "session" {
-		c.Warn(key+".targets", "no chat is configured that is on: only session chats get cards, and API, terminal and watch can decide")
+		c.Warn(key+".targets", "names no chat that is on, so only session chats get cards; people can also decide "+
+			"by API, terminal and watch")
 	}
 }

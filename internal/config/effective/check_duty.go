@@ -125,7 +125,8 @@ func (c *checker) checkCalendar(key string, r config.Roster, people []config.Per
 	for i, name := range r.Among {
 		who := slices.IndexFunc(people, func(p config.Person) bool { return p.Name == name })
 		if who >= 0 && people[who].Email == "" {
-			c.Warn(config.Index(key+".among", i), "has no email, by which the calendar could name them (people[].email)")
+			c.Warn(config.Index(key+".among", i), "has no email (people[].email), so the calendar cannot name "+
+				"this person")
 		}
 	}
 }
@@ -147,7 +148,7 @@ func (c *checker) checkContacts(key string, cfg *config.Config) {
 	life := time.Duration(t.TimeoutMs) * time.Millisecond
 	inTime := func(key string, after config.Duration) {
 		if time.Duration(after) >= life {
-			c.Mistake(key, "never happens: an approval expires before, or then, after %s (approvals.tools.timeoutMs)", life)
+			c.Mistake(key, "never happens, because an approval expires after %s (approvals.tools.timeoutMs)", life)
 		}
 	}
 	for i, after := range t.Routing.RemindAfter {
@@ -187,7 +188,7 @@ func (c *checker) checkRecipient(key, text string, cfg *config.Config) {
 	case to.Chat != "" && !cfg.Channels.Bots[chat.Channel].On():
 		c.Warn(key, "%s is off: no card goes there", chat.Channel)
 	case to.Chat == "" && !slices.ContainsFunc(recipients(to, *cfg), func(p config.Person) bool { return reachable(p, *cfg) }):
-		c.Warn(key, "names no person with an account in a chat that is on: no direct message reaches them")
+		c.Warn(key, "names no person who has an account in a chat that is on, so the desk can send no direct message")
 	}
 }
 

@@ -70,7 +70,7 @@ func (c *checker) checkChannels(channels config.Channels) {
 		switch {
 		case !bot.On() || len(bot.AllowedUserIDs) > 0 || len(bot.AllowedRoleIDs) > 0:
 		case on.Roles:
-			c.Warn(key+".allowedUserIds", "is empty, allowedRoleIds too: no person may decide on %s", on.Title)
+			c.Warn(key+".allowedUserIds", "is empty, and so is allowedRoleIds: no person may decide on %s", on.Title)
 		default:
 			c.Warn(key+".allowedUserIds", "is empty: no person may decide on %s", on.Title)
 		}
@@ -164,9 +164,9 @@ func (c *checker) tokenRights(key string, t config.Token, people []config.Person
 	distinct(c, key+".sessionChats", t.SessionChats)
 	switch {
 	case decides && t.Person == "":
-		c.Warn(key, "has operator.approvals but no person: it may look, and cannot decide")
+		c.Warn(key, "has operator.approvals but no person, so the token can look at approvals but not decide")
 	case decides && asks:
-		c.Warn(key, "may both ask and decide; its holder counts as one person, who cannot decide what the token asked")
+		c.Warn(key, "may both ask and decide; it counts as one person, who cannot decide what the token asked")
 	}
 	if t.RequireRequester && !asks {
 		c.Warn(key+".requireRequester", "has no effect: the token may not ask (approvals.request)")
@@ -178,13 +178,13 @@ func (c *checker) tokenRights(key string, t config.Token, people []config.Person
 	case t.TrustToolHints && !asks:
 		c.Warn(key+".trustToolHints", "has no effect: the token may not ask (approvals.request)")
 	case t.TrustToolHints:
-		c.Warn(key+".trustToolHints", "lowers risk: the token's holder may say that a tool only reads, or which server it is of; "+
-			"give it only to a bridge that agents cannot speak through")
+		c.Warn(key+".trustToolHints", "lowers risk: the desk believes this token about which server a tool "+
+			"belongs to, and that a tool only reads; give the token only to a bridge that agents cannot make say so")
 	}
 	if t.Person != "" && !config.GoodName(t.Person) {
 		c.Mistake(key+".person", "must be a person's name")
 	} else if t.Person != "" && !slices.ContainsFunc(people, func(p config.Person) bool { return p.Name == t.Person }) {
-		c.Warn(key+".person", "is not among people: this token is a person of its own")
+		c.Warn(key+".person", "is not listed under people, so this token counts as a separate person")
 	}
 	if len(t.AgentID) > 256 {
 		c.Mistake(key+".agentId", "must be at most 256 bytes")

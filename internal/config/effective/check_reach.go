@@ -22,8 +22,8 @@ func (c *checker) checkReach(cfg *config.Config) {
 	}
 	mapped, unmapped, open := now.Eligible(nil)
 	if mapped+unmapped == 0 && !open {
-		c.Warn("approvals.tools", "no person can say yes now: every call that asks is denied until a person may decide "+
-			"in a chat (allowedUserIds) or with a token (operator.approvals and a person)")
+		c.Warn("approvals.tools", "no person can approve now, so every call that asks is denied until a person "+
+			"may decide in a chat (allowedUserIds) or with a token (operator.approvals and a person)")
 	}
 	if t.ClampMinApprovals || open {
 		return
@@ -32,10 +32,12 @@ func (c *checker) checkReach(cfg *config.Config) {
 	for _, q := range quorumsOf(*cfg) {
 		switch {
 		case few(ever, q.need):
-			c.Mistake(q.key, "needs %d approvals, and %s could give one: every such call would be denied; let more people "+
-				"decide, each mapped under people, or set approvals.tools.clampMinApprovals", q.need, whoDecides(allOn(*cfg)))
+			c.Mistake(q.key, "needs %d approvals, but %s could give one, so every such call would be denied; let "+
+				"more people decide, each listed under people, or set "+
+				"approvals.tools.clampMinApprovals", q.need, whoDecides(allOn(*cfg)))
 		case few(here, q.need):
-			c.Warn(q.key, "needs %d approvals, and %s could give one as long as a chat is off: every such call is denied",
+			c.Warn(q.key, "needs %d approvals, but %s could give one while a chat is off, so every such call "+
+				"is denied",
 				q.need, whoDecides(*cfg))
 		}
 	}
@@ -126,8 +128,8 @@ func (c *checker) checkAgentIDs(cfg *config.Config) {
 	for i, a := range cfg.Agents.List {
 		own := func(t config.Token) bool { return t.AgentID == a.ID }
 		if a.Sandboxed && !slices.ContainsFunc(cfg.Server.Tokens, own) {
-			c.Warn(config.Index("agents.list", i)+".sandboxed", "has no effect: no token has this agentId, "+
-				"and what a call says of its agent never loosens policy")
+			c.Warn(config.Index("agents.list", i)+".sandboxed", "has no effect, because no token has this "+
+				"agentId; an agent id that a call itself gives never loosens policy")
 		}
 	}
 	for i, t := range cfg.Server.Tokens {

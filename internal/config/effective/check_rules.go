@@ -16,7 +16,8 @@ import (
 // checks the patterns.
 func (c *checker) checkExec(x config.Exec) {
 	if x.AskFallback == "full" {
-		c.Warn("approvals.exec.askFallback", "full fails open: a command that asks runs when no approver can be reached")
+		c.Warn("approvals.exec.askFallback", "full fails open: a command that must be asked about runs without an "+
+			"answer if no approver can be reached")
 	}
 	c.patterns("approvals.exec.allowlist", config.Texts(x.Allowlist))
 	c.patterns("approvals.exec.safeBins", x.SafeBins)
@@ -40,7 +41,7 @@ func programs(commands []string) []string {
 func (c *checker) brackets(key string, paths []string) {
 	for i, p := range paths {
 		if strings.Contains(strings.ReplaceAll(p, `\[`, ""), "[") {
-			c.Warn(config.Index(key, i), `has a [, which matches one character of those up to the next ]; `+
+			c.Warn(config.Index(key, i), `has a [, which begins a set of characters up to the next ]; `+
 				`to match [ itself, write \[ in a path, and * in a program's path`)
 		}
 	}
@@ -59,7 +60,7 @@ func denies(c config.Config, ever approvers, r config.Rule) bool {
 func (c *checker) tooFew(rule string, r config.Rule, quorum bool) {
 	missing := "cannot be met by those who may approve now"
 	if r.Role != "" {
-		missing = fmt.Sprintf("needs %d with role %s, and too few of those who may approve now have it",
+		missing = fmt.Sprintf("needs %d with role %s, but too few people with that role may approve now",
 			max(1, r.MinApprovals), r.Role)
 	}
 	if quorum {
@@ -107,8 +108,8 @@ func (c *checker) checkRules(key string, cfg *config.Config) {
 			c.tooFew(at, r, denies(*cfg, ever, r))
 		}
 		if roster, duty := people.DutyRole(r.Role); duty && r.MinApprovals > 1 && inTurns(*cfg, roster) {
-			c.Warn(at+".minApprovals", "needs %d of those on duty by %s, but that roster has one person per turn: "+
-				"only a handover while a call waits brings a second", r.MinApprovals, roster)
+			c.Warn(at+".minApprovals", "needs %d people on duty by the roster %s, but one person is on duty at a "+
+				"time; a second one can approve only after a handover while the call waits", r.MinApprovals, roster)
 		}
 		if c.Has(at+".during") && r.During == (config.During{}) {
 			c.Mistake(at+".during", "must say either weekly, or from and to")

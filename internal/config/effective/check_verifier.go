@@ -29,13 +29,14 @@ func (c *checker) checkClassifier(key string, x config.Classifier, in verifier.C
 		c.Mistake(key+".minConfidence", "must be above 0 and at most 1")
 	}
 	if x.OnLowConfidence == "allow" {
-		c.Warn(key+".onLowConfidence", "allow fails open: what the classifier is unsure of would run")
+		c.Warn(key+".onLowConfidence", "allow fails open: a call runs if the classifier is unsure about it")
 	}
 	if !x.Enabled {
 		return
 	}
 	if u, err := url.Parse(x.APIURL); x.APIKey == "" && (err != nil || !config.Loopback(u.Hostname())) {
-		c.Warn(key+".apiKey", "is empty: a provider that wants a key gives no opinion, and static rules alone decide")
+		c.Warn(key+".apiKey", "is empty; if the provider requires a key, it gives no opinion, and the static "+
+			"rules alone decide")
 	}
 	made, warnings, err := verifier.NewClassifier(in, slog.New(slog.DiscardHandler))
 	if made != nil {
@@ -99,7 +100,8 @@ func (c *checker) checkVerifierChat(key string, v config.VerifierChat, cfg *conf
 		c.Mistake(key+".botToken", "is not the bot of %s, which asks in this chat; leave this key out", config.VerifierChatKey)
 	case askedByCommon:
 	case !channel.On():
-		c.Mistake(key+".botToken", "is empty, and so is channels.%s.botToken: one of these bots asks", platform.Verifier)
+		c.Mistake(key+".botToken", "is empty, and so is channels.%s.botToken; set one of them, because a bot "+
+			"must ask", platform.Verifier)
 	case v.APIURL != "":
 		c.Warn(key+".apiUrl", "has no effect: the bot of channels.%s asks", platform.Verifier)
 	}
@@ -110,7 +112,8 @@ func (c *checker) checkVerifierBot(key string, v config.VerifierChat, cfg *confi
 	c.botToken(key+".botToken", v.BotToken)
 	switch channel := cfg.Channels.Bots[platform.Verifier]; {
 	case sameBot(v.BotToken, channel.BotToken):
-		c.Mistake(key+".botToken", "is another token of the bot of channels.%s; use the same one, or another bot", platform.Verifier)
+		c.Mistake(key+".botToken", "is a different token of the bot of channels.%s; use the same token, or "+
+			"another bot", platform.Verifier)
 	case v.BotToken != VerifierBot(*cfg).BotToken:
 		c.Mistake(key+".botToken", "is not the bot that asks in the verifier's other chats; use one bot for them all")
 	}

@@ -12,8 +12,8 @@ import (
 func (c *checker) checkWeb(s config.Server) {
 	secure := strings.HasPrefix(s.PublicURL, "https://")
 	if s.WebOn() && !s.OnLoopback() && !secure {
-		c.Mistake("server.web.enabled", "needs server.publicUrl with https: other machines reach these pages, and "+
-			"people who are signed in there may decide")
+		c.Mistake("server.web.enabled", "needs server.publicUrl with https, because other machines can reach "+
+			"these pages, and people decide there")
 	}
 	if u, err := url.Parse(s.PublicURL); s.Web.Enabled == "true" && err == nil && strings.Trim(u.Path, "/") != "" {
 		c.Mistake("server.publicUrl", "must have no path if server.web.enabled is true: "+

@@ -34,7 +34,7 @@ const (
 // What is wrong with who is on duty, when, and who hears of what.
 func TestMistakesOfDutyAndContacts(t *testing.T) {
 	t.Parallel()
-	const never = "never happens: an approval expires before, or then, after 15m0s (approvals.tools.timeoutMs)"
+	const never = "never happens, because an approval expires after 15m0s (approvals.tools.timeoutMs)"
 	for name, c := range map[string]struct{ tools, want string }{
 		"nobody":                 {"onDuty: [{name: ops, among: [], timezone: UTC, rotation: [], handoff: '09:00'}]", ".among: is empty; name the people who can be on duty"},
 		"a rotation of nobody":   {"onDuty: [{name: ops, among: [alice], timezone: UTC, rotation: [], handoff: '09:00'}]", ".rotation: is empty, so no person would ever be on duty; name the people in their order"},
@@ -53,13 +53,14 @@ func TestMistakesOfDutyAndContacts(t *testing.T) {
 		"an override for ever":   {"onDuty: [{" + turns + ", overrides: [{who: bob, from: '2026-12-24T09:00:00Z', to: '2026-12-24T09:00:00Z'}]}]", ".overrides[0]: ends before it begins, or when it begins"},
 		"an override of another": {"onDuty: [{" + turns + ", overrides: [{who: eve, from: '2026-12-24T09:00:00Z', to: '2026-12-25T09:00:00Z'}]}]", ".overrides[0].who: is not one of among"},
 
-		"a reminder at once":           {"routing: {remindAfter: [0]}", "remindAfter[0]: must be longer than 0s"},
-		"a reminder after the expiry":  {"routing: {remindAfter: [5m, 16m]}", "remindAfter[1]: " + never},
-		"an escalation at the expiry":  {"routing: {escalate: [{after: 15m, to: \"role:leads\"}]}", "escalate[0].after: " + never},
-		"an escalation at no time":     {"routing: {escalate: [{to: \"role:leads\"}]}", "escalate[0]: needs after: how long the request must be undecided, such as 5m"},
-		"an escalation to nobody":      {"routing: {escalate: [{after: 5m}]}", "escalate[0].to: must be onDuty, onDuty:NAME, role:NAME, or a chat such as telegram:-1001234567890"},
-		"to no role":                   {"routing: {escalate: [{after: 5m, to: \"role:x\"}]}", "escalate[0].to: is a role that no person under people has"},
-		"to no roster":                 {"routing: {escalate: [{after: 5m, to: onDuty}]}", "escalate[0].to: must name the roster, such as onDuty:NAME, since there is not exactly one"},
+		"a reminder at once":          {"routing: {remindAfter: [0]}", "remindAfter[0]: must be longer than 0s"},
+		"a reminder after the expiry": {"routing: {remindAfter: [5m, 16m]}", "remindAfter[1]: " + never},
+		"an escalation at the expiry": {"routing: {escalate: [{after: 15m, to: \"role:leads\"}]}", "escalate[0].after: " + never},
+		"an escalation at no time":    {"routing: {escalate: [{to: \"role:leads\"}]}", "escalate[0]: needs after: how long the request must be undecided, such as 5m"},
+		"an escalation to nobody":     {"routing: {escalate: [{after: 5m}]}", "escalate[0].to: must be onDuty, onDuty:NAME, role:NAME, or a chat such as telegram:-1001234567890"},
+		"to no role":                  {"routing: {escalate: [{after: 5m, to: \"role:x\"}]}", "escalate[0].to: is a role that no person under people has"},
+		"to no roster": {"routing: {escalate: [{after: 5m, to: onDuty}]}", "escalate[0].to: must " +
+			"name the roster, such as onDuty:NAME, because there is no roster or more than one"},
 		"to an unknown roster":         {"routing: {escalate: [{after: 5m, to: \"onDuty:x\"}]}, onDuty: [{" + turns + "}]", "escalate[0].to: names a roster that is not in approvals.tools.onDuty"},
 		"to a person":                  {"routing: {escalate: [{after: 5m, to: alice}]}", "escalate[0].to: must be onDuty, onDuty:NAME, role:NAME, or a chat with numeric ids such as telegram:-1001234567890"},
 		"the same twice":               {"routing: {escalate: [{after: 5m, to: \"role:leads\"}, {after: 5m, to: \"role:leads\"}]}", "escalate[1]: is the same as approvals.tools.routing.escalate[0]"},
@@ -104,9 +105,9 @@ func TestWarningsOfDutyAndContacts(t *testing.T) {
 	t.Parallel()
 	for tools, want := range map[string]string{
 		"onDuty: [{name: ops, among: [bob], timezone: UTC, rotation: [bob], handoff: '09:00'}]":                                                 ": approvals.tools.onDuty[0].among: names no person who may decide in a chat (allowedUserIds) or with a token (operator.approvals and a person)",
-		"onDuty: [{name: ops, among: [alice, bob], timezone: UTC, calendar: ops.ics}]":                                                          ": approvals.tools.onDuty[0].among[1]: has no email, by which the calendar could name them (people[].email)",
+		"onDuty: [{name: ops, among: [alice, bob], timezone: UTC, calendar: ops.ics}]":                                                          ": approvals.tools.onDuty[0].among[1]: has no email (people[].email), so the calendar cannot name this person",
 		"routing: {escalate: [{after: 5m, to: \"discord:5\"}]}":                                                                                 ": approvals.tools.routing.escalate[0].to: discord is off: no card goes there",
-		"onDuty: [{name: ops, among: [bob], timezone: UTC, rotation: [bob], handoff: '09:00'}], routing: {escalate: [{after: 5m, to: onDuty}]}": ": approvals.tools.routing.escalate[0].to: names no person with an account in a chat that is on: no direct message reaches them",
+		"onDuty: [{name: ops, among: [bob], timezone: UTC, rotation: [bob], handoff: '09:00'}], routing: {escalate: [{after: 5m, to: onDuty}]}": ": approvals.tools.routing.escalate[0].to: names no person who has an account in a chat that is on, so the desk can send no direct message",
 	} {
 		_, warnings, err := Parse("f.yaml", fmt.Appendf(nil, dutyText, tools), nil, nil)
 		require.NoError(t, err, tools)
@@ -177,7 +178,7 @@ approvals:
 		return fmt.Sprint(warnings)
 	}
 	const turns, calendar, why = `rotation: [alice, bob], handoff: "09:00"`, `calendar: "https://x.org/a.ics"`,
-		"approvals.tools.rules[0].minApprovals: needs 2 of those on duty by ops, but that roster has one person per turn"
+		"approvals.tools.rules[0].minApprovals: needs 2 people on duty by the roster ops, but one person is on duty at a time"
 	require.Contains(t, warn(turns, 2), why)
 	require.NotContains(t, warn(turns, 1), why)
 	require.NotContains(t, warn(calendar, 2), why)

@@ -226,16 +226,21 @@ func TestWarnings(t *testing.T) {
 	require.Equal(t, []string{
 		"f.yaml:1: channels.telegram.apiUrl: is http: the bot token travels in the clear",
 		"f.yaml:1: channels.telegram.allowedUserIds: is empty: no person may decide on Telegram",
-		"f.yaml:2: server.tokens[0]: has operator.approvals but no person: it may look, and cannot decide",
-		"f.yaml:2: server.tokens[1]: may both ask and decide; its holder counts as one person, who cannot decide what the token asked",
-		"f.yaml:2: server.tokens[1].person: is not among people: this token is a person of its own",
-		"f.yaml:3: approvals.tools.policy.denyAtOrAbove: is below requireApprovalAtOrAbove: no class is ever asked for, each is allowed or denied",
+		"f.yaml:2: server.tokens[0]: has operator.approvals but no person, so the token can look at approvals but " +
+			"not decide",
+		"f.yaml:2: server.tokens[1]: may both ask and decide; it counts as one person, who cannot decide what the " +
+			"token asked",
+		"f.yaml:2: server.tokens[1].person: is not listed under people, so this token counts as a separate person",
+		"f.yaml:3: approvals.tools.policy.denyAtOrAbove: is below requireApprovalAtOrAbove, so people are never " +
+			"asked: each class is allowed or denied",
 		"f.yaml:3: approvals.tools.selfApproval: solo lets people approve their own requests; cards and the log say so",
 		"f.yaml:3: approvals.tools.mode: off asks no approver: only the hard layers under tools can refuse a call",
-		"f.yaml:3: approvals.tools.classifier.onLowConfidence: allow fails open: what the classifier is unsure of would run",
+		"f.yaml:3: approvals.tools.classifier.onLowConfidence: allow fails open: a call runs if the classifier is " +
+			"unsure about it",
 		"f.yaml:3: approvals.tools.allowedApprovers: leaves no approver after disabledApprovers: every call that needs approval is denied",
 		"f.yaml:3: approvals.tools.routing.targets[0]: discord is off: no card goes there",
-		"f.yaml:3: approvals.tools.routing.targets: no chat is configured that is on: only session chats get cards, and API, terminal and watch can decide",
+		"f.yaml:3: approvals.tools.routing.targets: names no chat that is on, so only session chats get cards; " +
+			"people can also decide by API, terminal and watch",
 	}, got)
 }
 
@@ -247,8 +252,9 @@ func TestWarnings_TrustToolHints(t *testing.T) {
     - {name: bridge, token: 0123456789abcdef, scopes: [approvals.request], trustToolHints: true}
     - {name: watcher, token: abcdef0123456789, scopes: [operator.audit], trustToolHints: true}
 `)
-	require.Contains(t, got, "f.yaml:3: server.tokens[0].trustToolHints: lowers risk: the token's holder may say that a tool only reads, "+
-		"or which server it is of; give it only to a bridge that agents cannot speak through")
+	require.Contains(t, got, "f.yaml:3: server.tokens[0].trustToolHints: lowers risk: the desk believes this "+
+		"token about which server a tool belongs to, and that a tool only reads; give the token only to a bridge "+
+		"that agents cannot make say so")
 	require.Contains(t, got, "f.yaml:4: server.tokens[1].trustToolHints: has no effect: the token may not ask (approvals.request)")
 }
 

@@ -61,7 +61,8 @@ func TestLoadMistakes(t *testing.T) {
 		{"half of TLS", "server: {listen: 0.0.0.0:1, tls: {certFile: a}}", []string{"f.yaml:1: server.tls: needs both certFile and keyFile"}},
 		{"relative URL", "server: {publicUrl: desk.example.org}", []string{"f.yaml:1: server.publicUrl: must be an absolute http or https URL without a query"}},
 		{"pages for all to read", "server: {listen: 127.0.0.1:1, behindProxy: true, publicUrl: \"http://desk.example.org\", web: {enabled: true}}", []string{
-			"f.yaml:1: server.web.enabled: needs server.publicUrl with https: other machines reach these pages, and people who are signed in there may decide"}},
+			"f.yaml:1: server.web.enabled: needs server.publicUrl with https, because other machines can reach " +
+				"these pages, and people decide there"}},
 		{"pages under a path", "server: {publicUrl: \"https://example.org/desk\", web: {enabled: true}}", []string{
 			"f.yaml:1: server.publicUrl: must have no path if server.web.enabled is true: the pages are at the root of their host"}},
 		{"pages perhaps", "server: {web: {enabled: maybe}}", []string{"f.yaml:1: server.web.enabled: must be auto, true or false"}},

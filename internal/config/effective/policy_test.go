@@ -95,7 +95,7 @@ func TestPolicyMistakes(t *testing.T) {
 			"f.yaml:4: tools.allow[1]: there is no group \"group:filesystem\"; the groups are group:agents, group:all, group:automation, group:fs, group:media, group:memory, group:messaging, group:nodes, group:openclaw, group:runtime, group:sessions, group:ui, group:web",
 			"f.yaml:7: tools.sandbox.tools: raed names no tool that the desk knows, no group and no pattern, so it would deny every tool; docs/policy.md has the names"}},
 		{"a wrapper is never what is trusted", "approvals: {exec: {allowlist: [\"sudo *\"], safeBins: [xargs]}}", []string{
-			"f.yaml:1: approvals.exec.allowlist[0]: \"sudo *\" cannot be permitted: sudo runs other programs or code, so it is never known what it is trusted with; name the program that it runs",
+			"f.yaml:1: approvals.exec.allowlist[0]: \"sudo *\" cannot be permitted: sudo runs other programs or code, so the pattern does not say what would run; name the program that it runs",
 			"f.yaml:1: approvals.exec.safeBins[0]: xargs runs other programs or code and is never safe; take it out of the list"}},
 		{"role of nobody", rule("name: a, match: {tool: x}, outcome: ask, role: ops"), []string{"f.yaml:4: approvals.tools.rules[0].role: is a role that no person under people has"}},
 
@@ -130,13 +130,13 @@ func TestPolicyMistakes(t *testing.T) {
 			"f.yaml:1: tools.verifier.webhook.headers.Authorization: the environment variable NOT_SET is not set"}},
 		{"verifier's secret twice", "tools: {verifier: {webhook: {url: \"https://x.example.org\", secret: a, secretFile: /x}}}", []string{"f.yaml:1: tools.verifier.webhook.secretFile: contradicts secret; use one of them"}},
 		{"verifier's chat", telegram + "tools:\n  verifier:\n    telegram:\n      enabled: true\n      botToken: 1:b\n      chatId: 7\n      allowedUserIds: [-5]", []string{
-			"f.yaml:6: tools.verifier.telegram.botToken: is another token of the bot of channels.telegram; use the same one, or another bot",
+			"f.yaml:6: tools.verifier.telegram.botToken: is a different token of the bot of channels.telegram; use the same token, or another bot",
 			"f.yaml:8: tools.verifier.telegram.allowedUserIds[0]: is the id of a group or channel; only people may be listed here",
 			"f.yaml:8: tools.verifier.telegram.allowedUserIds: takes numeric Telegram user ids, not \"-5\""}},
 		{"verifier's chat without people", telegram + "tools:\n  verifier:\n    telegram:\n      enabled: true\n      chatId: 7", []string{
 			"f.yaml:4: tools.verifier.telegram.allowedUserIds: must name the people who may tap: with an empty list no person can answer"}},
 		{"verifier's chat without a bot", "tools: {verifier: {telegram: {enabled: true, chatId: 7, allowedUserIds: [5]}}}", []string{
-			"f.yaml:1: tools.verifier.telegram.botToken: is empty, and so is channels.telegram.botToken: one of these bots asks"}},
+			"f.yaml:1: tools.verifier.telegram.botToken: is empty, and so is channels.telegram.botToken; set one of them, because a bot must ask"}},
 		{"verifiers with several bots", "agents:\n  list:\n    - {id: a, tools: {verifier: {telegram: {enabled: true, botToken: 2:b, chatId: 7, allowedUserIds: [5]}}}}\n    - id: b\n      tools: {verifier: {telegram: {enabled: true, botToken: 3:c, chatId: 7, allowedUserIds: [5]}}}", []string{
 			"f.yaml:5: agents.list[1].tools.verifier.telegram.botToken: is not the bot that asks in the verifier's other chats; use one bot for them all"}},
 		{"an agent's bot beside the common one", telegram + "agents: {list: [{id: a, tools: {verifier: {telegram: {enabled: true, botToken: 1:a}}}}]}\ntools:\n  verifier:\n    telegram: {enabled: true, botToken: 2:b, chatId: 7, allowedUserIds: [5]}", []string{
@@ -211,11 +211,12 @@ server: {tokens: [{name: agent, token: 0123456789abcdef, scopes: [approvals.requ
 		"f.yaml:6: agents.list[0].approvals.minApprovals: is looser than approvals.tools.minApprovals, so it has no effect: the stricter value counts",
 		"f.yaml:6: agents.list[0].approvals.policy.requireApprovalAtOrAbove: is looser than approvals.tools.policy.requireApprovalAtOrAbove, so it has no effect: the stricter value counts",
 		"f.yaml:6: agents.list[0].approvals.policy.denyAtOrAbove: is looser than approvals.tools.policy.denyAtOrAbove, so it has no effect: the stricter value counts",
-		"f.yaml:8: approvals.exec.askFallback: full fails open: a command that asks runs when no approver can be reached",
-		"f.yaml:9: approvals.tools: no person can say yes now: every call that asks is denied until a person may decide " +
-			"in a chat (allowedUserIds) or with a token (operator.approvals and a person)",
+		"f.yaml:8: approvals.exec.askFallback: full fails open: a command that must be asked about runs without " +
+			"an answer if no approver can be reached",
+		"f.yaml:9: approvals.tools: no person can approve now, so every call that asks is denied until a person " +
+			"may decide in a chat (allowedUserIds) or with a token (operator.approvals and a person)",
 		"f.yaml:14: approvals.tools.rules[0]: has neither match nor when: it applies to every call",
-		"f.yaml:15: approvals.tools.rules[1]: needs 1 with role ops, and too few of those who may approve now have it: every call that this rule makes ask is denied",
+		"f.yaml:15: approvals.tools.rules[1]: needs 1 with role ops, but too few people with that role may approve now: every call that this rule makes ask is denied",
 		"f.yaml:15: approvals.tools.rules[1]: never counts: the rule any comes before it, and applies to all of its calls",
 		"f.yaml:16: approvals.tools.rules[2].approve: never counts: rules_based is not among the approvers",
 	}, got)

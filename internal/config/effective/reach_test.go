@@ -35,15 +35,15 @@ approvals:
     routing: {targets: ["telegram:-5", {channel: telegram, to: "-5"}], auditChats: ["telegram:-5", "telegram:-5"]}
   agentshield: {targets: ["telegram:-5", "telegram:-5"]}
 `, "BOT=1:a")
-	const bracket = "has a [, which matches one character of those up to the next ]; " +
+	const bracket = "has a [, which begins a set of characters up to the next ]; " +
 		`to match [ itself, write \[ in a path, and * in a program's path`
 	require.Equal(t, []string{
 		"f.yaml:3: server.tokens[0].agentId: names an agent that is not in agents.list (did you mean main?)",
 		"f.yaml:6: tools.verifier.failMode: allow fails open: without the webhook's valid answer, and while the chat in telegram " +
 			"cannot be reached, calls run unverified",
 		"f.yaml:8: approvals.exec.allowlist[0]: " + bracket,
-		"f.yaml:10: approvals.tools.classifier.apiKey: is empty: a provider that wants a key gives no opinion, " +
-			"and static rules alone decide",
+		"f.yaml:10: approvals.tools.classifier.apiKey: is empty; if the provider requires a key, it gives no " +
+			"opinion, and the static rules alone decide",
 		"f.yaml:12: approvals.tools.rules[0].match.agent[1]: names an agent that is not in agents.list (did you mean helper?)",
 		"f.yaml:13: approvals.tools.rules[1].match.path[0]: " + bracket,
 		"f.yaml:14: approvals.tools.rules[2].match.command[0]: " + bracket,
@@ -75,9 +75,9 @@ func TestQuorumNobodyCanMeet(t *testing.T) {
 		return warnings, mistakes
 	}
 	const (
-		three = "needs 3 approvals, and only alice, bob could give one: every such call would be denied; let more people decide, " +
-			"each mapped under people, or set approvals.tools.clampMinApprovals"
-		unmet = "needs 2 with role ops, and too few of those who may approve now have it: every call that this rule makes ask would be denied"
+		three = "needs 3 approvals, but only alice, bob could give one, so every such call would be denied; let more people decide, " +
+			"each listed under people, or set approvals.tools.clampMinApprovals"
+		unmet = "needs 2 with role ops, but too few people with that role may approve now: every call that this rule makes ask would be denied"
 	)
 	for _, c := range []struct{ text, key, want string }{
 		{"  tools: {minApprovals: 2}", "", ""},
@@ -101,9 +101,9 @@ func TestQuorumNobodyCanMeet(t *testing.T) {
 	}
 	warnings, got := check("  tools: {minApprovals: 2}", "")
 	require.Empty(t, got, "a chat without a token is off, and that is a warning")
-	require.Contains(t, warnings, "f.yaml:6: approvals.tools.minApprovals: needs 2 approvals, and no configured person "+
-		"could give one as long as a chat is off: every such call is denied")
-	require.Contains(t, strings.Join(warnings, "\n"), "approvals.tools: no person can say yes now")
+	require.Contains(t, warnings, "f.yaml:6: approvals.tools.minApprovals: needs 2 approvals, but no configured person "+
+		"could give one while a chat is off, so every such call is denied")
+	require.Contains(t, strings.Join(warnings, "\n"), "approvals.tools: no person can approve now")
 
 	agent := strings.Replace(inReach, "{id: main}", "{id: main, approvals: {minApprovals: 3}}", 1)
 	_, _, err := Parse("f.yaml", []byte(agent+"approvals: {tools: {}}\n"), config.Environ{"BOT": "1:a"}, nil)

@@ -214,8 +214,8 @@ func (d Approvals) await(ctx context.Context, a api.Approval) (api.Approval, err
 }
 
 var (
-	errLate   = errors.New("the approval desk does not say how it ended; ask again when it is back")
-	errNoDesk = errors.New("no approval desk is named")
+	errLate   = errors.New("the approval desk did not say how the request ended; ask again when the desk is back")
+	errNoDesk = errors.New("no approval desk is configured")
 )
 
 // until is ctx, which ends also when the desk stops.

@@ -50,7 +50,7 @@ var ErrNoClient = errors.New("is not installed, or not on PATH")
 func Open(runtime, path, below string) (*Lab, error) {
 	c, known := clients()[runtime]
 	if !known {
-		return nil, fmt.Errorf("%s cannot be tried by itself; those that can: %s", runtime,
+		return nil, fmt.Errorf("doctor cannot try %s; it can try %s", runtime,
 			strings.Join(Runtimes(), ", "))
 	}
 	program := find(c.program, path)

@@ -45,7 +45,7 @@ func TestOpen_WhatCannotBeTried(t *testing.T) {
 	_, err := Open("claude-code", t.TempDir()+string(os.PathListSeparator)+".", below)
 	require.ErrorIs(t, err, ErrNoClient)
 	_, err = Open("openclaw", os.Getenv("PATH"), below)
-	require.ErrorContains(t, err, "those that can: claude-code, cline")
+	require.ErrorContains(t, err, "it can try claude-code, cline")
 	left, err := os.ReadDir(below)
 	require.NoError(t, err)
 	require.Empty(t, left)

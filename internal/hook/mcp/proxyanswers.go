@@ -190,8 +190,8 @@ type denial struct {
 func (x *relay) askedBeside(ctx context.Context, method string, all members) (members, ask.Allowed, error) {
 	params, err := encode(map[string]members{beside: all}) // a value that cannot be encoded must not become null
 	if err != nil {
-		return nil, ask.Allowed{}, errors.New("not allowed: no approver can be shown it: " +
-			"it has a member twice, text that is not UTF-8, or is nested too deep")
+		return nil, ask.Allowed{}, errors.New("not allowed: approvers cannot be shown the call, because it has a " +
+			"member twice, text that is not UTF-8, or too many nested levels")
 	}
 	key := hashOf(params)
 	x.mu.Lock()

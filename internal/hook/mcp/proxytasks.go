@@ -71,8 +71,8 @@ func (x *relay) ofTask(
 	}
 	done, free := x.turnOf("tasks/")
 	if !free {
-		return nil, nil, errors.New("not allowed: no call on this connection began the task, and another request " +
-			"for one waits for people, or there were too many; ask later")
+		return nil, nil, errors.New("not allowed: no call on this connection began the task, so a person must be " +
+			"asked, and another such request waits already or there were too many; ask later")
 	}
 	defer done()
 	said, allowed, err := x.askedBeside(ctx, method, members{"method": value(method), "params": value(all)})

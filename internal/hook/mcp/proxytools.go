@@ -170,7 +170,7 @@ func (s shown) otherwise() bool {
 // two is not trusted for the other. gift is the last that the client was given.
 func (x *relay) facts(ctx context.Context, name string) (_ *api.Tool, gift int, _ error) {
 	if err := x.relist(ctx, name); err != nil {
-		return nil, 0, fmt.Errorf("not allowed: the MCP server does not say what its tools are: %w", err)
+		return nil, 0, fmt.Errorf("not allowed: the MCP server's list of tools cannot be read: %w", err)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -461,13 +461,13 @@ func (x *relay) allowed(ctx context.Context, tools []listedTool) ([]listedTool, 
 		}
 	}
 	if len(names) > maxKnown {
-		return nil, fmt.Errorf("a page of them has more than %d", maxKnown)
+		return nil, fmt.Errorf("a page of the list of tools has more than %d", maxKnown)
 	}
 	clear(seen)
 	for len(names) > 0 {
 		n := min(len(names), maxTools)
 		if x.Desk.Fault != nil || x.Desk.Client == nil {
-			return nil, errors.New("no approval desk is named")
+			return nil, errors.New("no approval desk is configured")
 		}
 		got, err := x.Desk.Client.Tools(ctx, api.ToolsRequest{Tools: names[:n]})
 		if err != nil {

@@ -25,7 +25,7 @@ func TestAdversary_T1_NoApproverSeesABlankCard(t *testing.T) {
 			s.approval = ""
 			s.says(s.server, `{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage"}`)
 			s.says(s.client, `{"jsonrpc":"2.0","id":%s,"result":%s}`, s.heard(s.toClient).id(), result)
-			require.Contains(t, s.heard(s.toServer).Error["message"], "no approver can be shown it")
+			require.Contains(t, s.heard(s.toServer).Error["message"], "approvers cannot be shown the call")
 			require.Empty(t, s.calls())
 		}
 	})

@@ -63,8 +63,8 @@ func (p Command) Trusted() error {
 	case strings.Trim(base, "*") == "" && strings.Count(name, "/") < 2:
 		return fmt.Errorf("%q would match every program", p.text)
 	case program.IsWrapper(program.ProgramOf(workspace.Word{Text: base})):
-		return fmt.Errorf("%q cannot be permitted: %s runs other programs or code, so it is never known what it is "+
-			"trusted with; name the program that it runs", p.text, base)
+		return fmt.Errorf("%q cannot be permitted: %s runs other programs or code, so the pattern does not say "+
+			"what would run; name the program that it runs", p.text, base)
 	case len(p.Words) > 1 && program.RunnerVerbs.Has(base+"/"+p.Words[1]):
 		return fmt.Errorf("%q cannot be permitted: %s %s runs other programs or code; name the program that it runs", p.text, base, p.Words[1])
 	}

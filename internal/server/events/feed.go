@@ -115,7 +115,7 @@ func (f *Feed) Run(ctx context.Context) error {
 		if f.listeners.Load() == 0 {
 			f.forget()
 		} else if _, err := f.Head(ctx); err != nil && ctx.Err() == nil {
-			f.logger.Error("could not read the log; event streams wait", "reason", err)
+			f.logger.Error("could not read the audit log; event streams wait until it can be read", "reason", err)
 		}
 		select {
 		case <-f.nudge:
