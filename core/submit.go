@@ -236,7 +236,7 @@ func (s *submission) answered(f Existing, now int64) ([]Change, error) {
 	case old.Context.Confine != s.draft.Context.Confine:
 		return nil, conflict("That id names a call that was asked with another context.confine; choose another id.")
 	case s.call.MustAsk && !asksAPerson(*old):
-		return nil, conflict("The call with that id was not asked of a person, and this request needs a person. " +
+		return nil, conflict("No person was asked about the call with that id, but this request needs a person. " +
 			"Choose another id.")
 	case old.Status == approval.Approved && people.GivenByAsker(s.draft, old.DecidedBy, people.LentTo(old.Votes), s.rules.People):
 		return nil, conflict("The call with that id was allowed by a person who now asks for it. Choose another id.")

@@ -178,7 +178,7 @@ func (j *judging) unasked(e *Engine, out *approval.Judgement) {
 	if out.Outcome == approval.OutcomeAsk && j.fallsBack(e.cfg.ExecAskFallback) {
 		out.Unreached = approval.OutcomeAllow
 		j.say("exec", "askFallback", approval.OutcomeAllow,
-			"When no approver can be reached, it runs all the same: the operator wrote askFallback.")
+			"If no approver can be reached, the command runs all the same, because the operator set askFallback.")
 	}
 	if j.opened && out.Outcome == approval.OutcomeAllow {
 		out.FailedOpen = failsOpen

@@ -106,7 +106,7 @@ func execStage(e *Engine, j *judging) approval.Outcome {
 		j.excused = true
 		return j.say("exec", "allowlist", approval.OutcomeAllow, "Every command is on the allowlist, or harmless.")
 	}
-	return j.say("exec", "exec", approval.OutcomeAllow, "The words security and ask have no objection.")
+	return j.say("exec", "exec", approval.OutcomeAllow, "The keys security and ask have no objection.")
 }
 
 // listed reports whether the operator's allowlist names every command that is

@@ -216,8 +216,8 @@ func (s *Store) noteMarked(mark string) {
 		err = errors.Join(err, f.Sync(), f.Close(), syncDir(filepath.Dir(mark)))
 	}
 	if err != nil {
-		s.log.Warn("could not write beside the key file that the store's rows have MACs; until that succeeds, the "+
-			"desk would trust a database that was put back to an older release's state", "reason", err)
+		s.log.Warn("could not write the file KEYFILE.marked, which says that the store's rows have MACs; without "+
+			"it, the desk would trust a database that was put back to an older release's state", "reason", err)
 	}
 }
 

@@ -170,13 +170,12 @@ func (a policyVersion) judge(policyHash, build string) error {
 	case a.counts == policyHash:
 		return nil
 	case a.build != build:
-		return approval.Refuse(approval.CodeUnavailable, "This instance judges no call: it has policy %.12s, but "+
-			"generation %d, which is in force on this database, is %.12s of another version of the program. "+
-			"Replace this instance. To go back to its version, reload its "+
-			"configuration.", policyHash, a.generation, a.counts)
+		return approval.Refuse(approval.CodeUnavailable, "This instance judges no call: it has policy %[1].12s, but the "+
+			"policy in force on this database (generation %[2]d) is %[3].12s of another version of the program. "+
+			"Replace this instance. To go back to its version, reload its configuration.", policyHash, a.generation, a.counts)
 	}
-	return approval.Refuse(approval.CodeUnavailable, "This instance judges no call: it has policy %.12s, but "+
-		"generation %d, which is in force on this database, is %.12s. Give all instances the same configuration "+
+	return approval.Refuse(approval.CodeUnavailable, "This instance judges no call: it has policy %[1].12s, but the "+
+		"policy in force on this database (generation %[2]d) is %[3].12s. Give all instances the same configuration "+
 		"file, then reload one.", policyHash, a.generation, a.counts)
 }
 

@@ -57,8 +57,8 @@ func (c *checker) checkRetryWindow(key string, window, retention time.Duration) 
 	case window < least:
 		c.Mistake(key, "must be 5m or more, the time in which an approved call may be claimed")
 	case retention > 0 && retention < window:
-		c.Warn(key, "is longer than store.retention.approvals, so approvals and their calls are deleted before "+
-			"they can no longer be retried")
+		c.Warn(key, "is longer than store.retention.approvals, so calls are deleted while people could still vote "+
+			"for a retry")
 	}
 }
 

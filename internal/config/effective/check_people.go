@@ -178,8 +178,9 @@ func (c *checker) tokenRights(key string, t config.Token, people []config.Person
 	case t.TrustToolHints && !asks:
 		c.Warn(key+".trustToolHints", "has no effect: the token may not ask (approvals.request)")
 	case t.TrustToolHints:
-		c.Warn(key+".trustToolHints", "lowers risk: the desk believes this token about which server a tool "+
-			"belongs to, and that a tool only reads; give the token only to a bridge that agents cannot make say so")
+		c.Warn(key+".trustToolHints", "lowers risk: the desk believes this token if it says that a tool only "+
+			"reads, or which server a tool belongs to; give it only to a bridge whose statements agents "+
+			"cannot choose")
 	}
 	if t.Person != "" && !config.GoodName(t.Person) {
 		c.Mistake(key+".person", "must be a person's name")

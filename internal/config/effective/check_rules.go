@@ -16,8 +16,8 @@ import (
 // checks the patterns.
 func (c *checker) checkExec(x config.Exec) {
 	if x.AskFallback == "full" {
-		c.Warn("approvals.exec.askFallback", "full fails open: a command that must be asked about runs without an "+
-			"answer if no approver can be reached")
+		c.Warn("approvals.exec.askFallback", "full fails open: if no approver can be reached, a command that asks "+
+			"runs without a decision")
 	}
 	c.patterns("approvals.exec.allowlist", config.Texts(x.Allowlist))
 	c.patterns("approvals.exec.safeBins", x.SafeBins)

@@ -253,8 +253,8 @@ func TestWarnings_TrustToolHints(t *testing.T) {
     - {name: watcher, token: abcdef0123456789, scopes: [operator.audit], trustToolHints: true}
 `)
 	require.Contains(t, got, "f.yaml:3: server.tokens[0].trustToolHints: lowers risk: the desk believes this "+
-		"token about which server a tool belongs to, and that a tool only reads; give the token only to a bridge "+
-		"that agents cannot make say so")
+		"token if it says that a tool only reads, or which server a tool belongs to; give it only to a bridge "+
+		"whose statements agents cannot choose")
 	require.Contains(t, got, "f.yaml:4: server.tokens[1].trustToolHints: has no effect: the token may not ask (approvals.request)")
 }
 

@@ -211,8 +211,8 @@ server: {tokens: [{name: agent, token: 0123456789abcdef, scopes: [approvals.requ
 		"f.yaml:6: agents.list[0].approvals.minApprovals: is looser than approvals.tools.minApprovals, so it has no effect: the stricter value counts",
 		"f.yaml:6: agents.list[0].approvals.policy.requireApprovalAtOrAbove: is looser than approvals.tools.policy.requireApprovalAtOrAbove, so it has no effect: the stricter value counts",
 		"f.yaml:6: agents.list[0].approvals.policy.denyAtOrAbove: is looser than approvals.tools.policy.denyAtOrAbove, so it has no effect: the stricter value counts",
-		"f.yaml:8: approvals.exec.askFallback: full fails open: a command that must be asked about runs without " +
-			"an answer if no approver can be reached",
+		"f.yaml:8: approvals.exec.askFallback: full fails open: if no approver can be reached, a command that " +
+			"asks runs without a decision",
 		"f.yaml:9: approvals.tools: no person can approve now, so every call that asks is denied until a person " +
 			"may decide in a chat (allowedUserIds) or with a token (operator.approvals and a person)",
 		"f.yaml:14: approvals.tools.rules[0]: has neither match nor when: it applies to every call",

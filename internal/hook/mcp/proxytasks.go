@@ -72,7 +72,7 @@ func (x *relay) ofTask(
 	done, free := x.turnOf("tasks/")
 	if !free {
 		return nil, nil, errors.New("not allowed: no call on this connection began the task, so a person must be " +
-			"asked, and another such request waits already or there were too many; ask later")
+			"asked. Another such request waits already, or there were too many. Ask later")
 	}
 	defer done()
 	said, allowed, err := x.askedBeside(ctx, method, members{"method": value(method), "params": value(all)})
