@@ -197,7 +197,7 @@ func (d *Dispatcher) serve(ctx, outlive context.Context, chat approval.Target) {
 		<-d.calls
 		switch {
 		case err != nil:
-			d.log.Error("could not send a message; it is tried again", "approval", next.Key, "reason", err)
+			d.log.Error("could not send a message; trying again", "approval", next.Key, "reason", err)
 			pause = time.Second
 		case next.MessageID != "" && done.Deferrable != nil: // it is edited
 			collect(maxBehind - 1)

@@ -24,7 +24,7 @@ func newServeCommand(a *app.App) *cobra.Command {
 			path := a.Config
 			if localDir != "" {
 				if path != "" {
-					return errors.New("--local writes its own configuration; leave --config away")
+					return errors.New("--local writes its own configuration; leave out --config")
 				}
 				var err error
 				if path, err = local.Prepare(localDir, a.Env); err != nil {

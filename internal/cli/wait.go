@@ -68,6 +68,6 @@ func awaitFinal(ctx context.Context, c *api.Client, a api.Approval, patience tim
 }
 
 var (
-	errDeskAway = errors.New("the desk did not say in time how this ended")
+	errDeskAway = errors.New("the desk did not say in time how the request ended")
 	errPatience = errors.New("waited long enough")
 )

@@ -222,7 +222,8 @@ func (r *opRule) match(m *Match) (bad Mistakes) {
 	r.agents, r.sessions = slices.Clone(m.Agent), slices.Clone(m.Session)
 	named := func(list string, i int, name, exact string) {
 		if name == "" || strings.Contains(exact, "*") {
-			wrong(list, i, fmt.Errorf("%q: name an agent exactly, and a session exactly or by a prefix and *", name))
+			wrong(list, i, fmt.Errorf("%q must be an agent's exact id, a session's exact key, or the beginning of "+
+				"a session's key and *", name))
 		}
 	}
 	for i, s := range m.Agent {

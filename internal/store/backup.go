@@ -45,7 +45,7 @@ func BackupSaying(ctx context.Context, url, file string, saying Saying) (b Backe
 	}
 	defer s.Close()
 	if _, err := os.Lstat(file); err == nil {
-		return b, fmt.Errorf("%s is there already: name another file", file)
+		return b, fmt.Errorf("%s already exists; name another file", file)
 	}
 	draft := file + ".part"
 	if err := os.Remove(draft); err != nil && !errors.Is(err, os.ErrNotExist) {

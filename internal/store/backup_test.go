@@ -83,7 +83,7 @@ func TestBackup_Refuses(t *testing.T) {
 	}
 	require.NoFileExists(t, dir+"/none.db")
 	_, err := Backup(ctx, o.URL, o.KeyFile)
-	require.ErrorContains(t, err, "is there already")
+	require.ErrorContains(t, err, "already exists")
 
 	meddle(t, dir, `UPDATE events SET owner = 'x' WHERE seq = 3`)
 	_, err = Backup(ctx, o.URL, filepath.Join(dir, "b"))

@@ -107,7 +107,7 @@ func (p *dialogPages) dialogOf(ctx context.Context, s signin.Session, code strin
 func (p *dialogPages) noDialog(out http.ResponseWriter, err error) {
 	d, status := dialog{Sentence: err.Error()}, http.StatusNotFound
 	if approval.CodeOf(err) != approval.CodeNotFound {
-		p.log.Error("could not make a dialog", "reason", err)
+		p.log.Error("could not make a page's dialog", "reason", err)
 		d.Sentence, status = "The desk cannot do that right now. Try again in a moment.", http.StatusServiceUnavailable
 	}
 	p.showOpened(out, status, "No decision is needed", d)

@@ -94,7 +94,7 @@ func (p *policyPages) try(r *http.Request, v reader) trial {
 	j, err := p.gate.Evaluate(r.Context(), v.caller, call)
 	if err != nil {
 		if approval.CodeOf(err) == "" {
-			p.log.Error("could not try a call", "reason", err)
+			p.log.Error("could not try a call for the policy page", "reason", err)
 			t.Problem = "The desk could not judge it now; try again."
 			return t
 		}

@@ -115,7 +115,7 @@ func (x *relay) fromAgent(ctx context.Context, line []byte) {
 	case m.Method == "session/request_permission" && m.ID != nil:
 		x.permission(ctx, m)
 	case m.Method == "session/request_permission":
-		x.log("a session/request_permission without an id is not passed on")
+		x.log("dropped a session/request_permission that has no id")
 	case m.Method == "$/cancel_request" && x.cancelOne(m.Params):
 	default:
 		switch {
@@ -136,7 +136,7 @@ func (x *relay) fromEditor(line []byte) {
 		x.log("a line of the editor is not a message, so it is not passed on")
 		return
 	case m.Method == "" && x.isAsked(m.ID):
-		x.log("the editor answered a question that it was not asked; the answer is not passed on")
+		x.log("dropped an answer of the editor to a question that it was not asked")
 		return
 	case m.Method == "session/new" && m.ID != nil, m.Method == "session/load":
 		x.opening(m)
@@ -167,7 +167,7 @@ func (x *relay) permission(ctx context.Context, m message) {
 	}
 	if first != nil {
 		cancel()
-		x.log("the agent asks twice under one id, so neither is allowed")
+		x.log("the agent sent two questions with one id, so neither is allowed")
 		return
 	}
 	x.work.Go(func() {

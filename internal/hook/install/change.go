@@ -188,7 +188,7 @@ func (o Options) without(f existing, path string) (existing, error) {
 			return f, nil
 		}
 		if t.form == wholeFile {
-			return f, fmt.Errorf("%s is there already and is not approvalbot's: take it away first", path)
+			return f, fmt.Errorf("%s already exists and is not approvalbot's; remove it first", path)
 		}
 	}
 	f.base = []byte(text)

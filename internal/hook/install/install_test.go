@@ -307,7 +307,7 @@ func TestInstall_LeavesAlone(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nexit 0\n"), 0o700))
 	_, err := Plan(o)
-	require.ErrorContains(t, err, "is there already and is not approvalbot's")
+	require.ErrorContains(t, err, "already exists and is not approvalbot's")
 	_, err = Undo(o)
 	require.Error(t, err)
 

@@ -396,7 +396,8 @@ func (o Options) chosen() ([]target, error) {
 		return out, nil
 	}
 	if o.Beside {
-		return nil, fmt.Errorf("%s has no event that asks beside its own dialog: leave out --beside", o.Runtime.Title)
+		return nil, fmt.Errorf("%s has no hook that can ask beside the runtime's own dialog; leave out "+
+			"--beside", o.Runtime.Title)
 	}
 	var others []string
 	for _, scope := range Has(o.Runtime.Name) {

@@ -395,7 +395,7 @@ func (x *relay) asks(ctx context.Context, m *jsonrpc.Request) (refused string, p
 		x.log("a message of the MCP server without a method is dropped")
 		return "", nil
 	case m.IsCall() && x.questionOf(m.ID).IsValid():
-		x.log("a request of the MCP server with an id that is under way is dropped")
+		x.log("dropped a request of the MCP server, because another one with its id is under way")
 		return "", nil
 	case m.IsCall() && strings.HasPrefix(m.Method, "tasks/"):
 		return "approvalbot carries no tasks of the client", nil
@@ -442,7 +442,7 @@ func (x *relay) response(m *jsonrpc.Response) {
 	delete(x.flights, m.ID) // one answer counts
 	x.mu.Unlock()
 	if f == nil {
-		x.log("the MCP server answered a request that it was not sent; the answer is dropped")
+		x.log("dropped an answer of the MCP server to a request that it was not sent")
 		return
 	}
 	if f.call {

@@ -39,7 +39,7 @@ func (x *relay) reply(ctx context.Context, m *jsonrpc.Response) {
 	}
 	x.mu.Unlock()
 	if !first {
-		x.log("the client answered a request that it was not sent; the answer is dropped")
+		x.log("dropped an answer of the client to a request that it was not sent")
 		return
 	}
 	x.do(func() {

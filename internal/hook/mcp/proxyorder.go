@@ -50,7 +50,7 @@ func (x *relay) send(ctx context.Context, m jsonrpc.Message) {
 	select {
 	case x.toServer.room <- struct{}{}:
 	default:
-		x.log("a message is dropped, since the MCP server does not take the messages before it")
+		x.log("dropped a message, because the MCP server does not take the messages before it")
 		return
 	}
 	x.put(x.toServer, func() {

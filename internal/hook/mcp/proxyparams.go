@@ -143,7 +143,7 @@ func (x *relay) meta(given members, own *pending) members {
 	}
 	for name := range given {
 		if _, kept := out[name]; !kept {
-			x.dropped.Do(func() { x.log("members of _meta that no approver is shown are not passed on") })
+			x.dropped.Do(func() { x.log("dropped members of _meta that approvers are not shown") })
 		}
 	}
 	return out

@@ -98,6 +98,6 @@ func (x *relay) isOfKnownTask(m *jsonrpc.Request) bool {
 	if strict(m.Params, &in) == nil && x.knowsTask(task{"tasks/get", in.ID}) {
 		return true
 	}
-	x.log("the state of a task that no allowed call began is dropped")
+	x.log("dropped the state of a task that no allowed call began")
 	return false
 }
