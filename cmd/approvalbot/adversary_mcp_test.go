@@ -273,7 +273,7 @@ func TestAdversary_T2_AChangeWhileTheCallWaitsStopsIt(t *testing.T) {
 	h.decides(a, api.AllowOnce, "")
 	line, err := h.replies.ReadString('\n')
 	require.NoError(t, err)
-	require.Contains(t, line, "changed meanwhile")
+	require.Contains(t, line, "changed its description")
 	require.Empty(t, h.ran())
 	require.Equal(t, "failed", h.until(a, "it is reported", func(a api.Approval) bool { return a.Result != nil }).Result.Status)
 }

@@ -121,7 +121,7 @@ func TestInstall_SaysWhatThereIs(t *testing.T) {
 		"install gemini --beside --user":        "leave out --beside",
 		"install goose --managed":               "it has --user",
 		"install claude --user --project":       "none of the others can be",
-		"doctor --live openclaw":                "those that can: claude-code, cline",
+		"doctor --live openclaw":                "it can try claude-code, cline",
 		"doctor --live claude-code":             "no hook that could be tried is installed for Claude Code here: run approvalbot install claude-code",
 		"install claude-code --client relative": "is not there",
 	} {

@@ -333,7 +333,7 @@ func TestAdversary_H5_AChangedToolJoinsNoOpenCard(t *testing.T) {
 	second := s.pendingBut(first.ID)
 	require.NotEqual(t, first.Code, second.Code)
 	s.decides(first, api.AllowOnce, "")
-	require.Contains(t, said(t, <-one), "changed meanwhile")
+	require.Contains(t, said(t, <-one), "changed its description")
 	require.Zero(t, s.ran.Load())
 	s.decides(second, api.Deny, "")
 	require.True(t, (<-two).res.IsError)
