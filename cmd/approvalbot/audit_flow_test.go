@@ -493,7 +493,7 @@ func TestBackup_Restored(t *testing.T) {
 	text := r.good("backup", file, "--config", r.configFile())
 	require.Contains(t, text, "is whole")
 	require.Contains(t, text, "The key is not in it")
-	require.Contains(t, r.bad("backup", file, "--config", r.configFile()), "there already")
+	require.Contains(t, r.bad("backup", file, "--config", r.configFile()), "already exists")
 	stop()
 	require.NoError(t, <-loaded)
 	info, err := os.Stat(file)
