@@ -183,7 +183,7 @@ func TestRulesMistakes(t *testing.T) {
 		"without quotes":                 {Name: "r", Outcome: "deny", Match: Match{Command: []string{"a | b"}}},
 		"must be a clean path":           {Name: "r", Outcome: "deny", Match: Match{Path: []string{"../x"}}},
 		"must be a host's name":          {Name: "r", Outcome: "deny", Match: Match{Host: []string{"https://x"}}},
-		"must be an agent's exact id":          {Name: "r", Outcome: "deny", Match: Match{Agent: []string{"a*"}}},
+		"must be an agent's exact id":    {Name: "r", Outcome: "deny", Match: Match{Agent: []string{"a*"}}},
 		"there is no group":              {Name: "r", Outcome: "deny", Match: Match{Tool: []string{"group:x"}}},
 		"no tool that runs commands has": {Name: "r", Outcome: "deny", Match: Match{Tool: []string{"sehll"}, Command: []string{"x"}}},
 	} {
