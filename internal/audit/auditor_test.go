@@ -17,7 +17,13 @@ import (
 // newAuditor gives the auditor of a store in memory, and how often it has told the chats.
 func newAuditor(t *testing.T) (a *Auditor, told *int) {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{URL: "sqlite::memory:"})
+	return newAuditorOn(t, store.Options{URL: "sqlite::memory:"})
+}
+
+// newAuditorOn makes the auditor of an instance on that store.
+func newAuditorOn(t *testing.T, o store.Options) (a *Auditor, told *int) {
+	t.Helper()
+	s, err := store.Open(t.Context(), o)
 	require.NoError(t, err)
 	ran := make(chan error, 1)
 	go func() { ran <- s.Run(context.WithoutCancel(t.Context())) }()

@@ -31,11 +31,13 @@ const (
 
 // RunChecks checks the whole log and the rows whenever the last check is a week old, until ctx ends; of several
 // instances, one does.
-func (a *Auditor) RunChecks(ctx context.Context) error {
+func (a *Auditor) RunChecks(ctx context.Context) error { return a.runChecks(ctx, checkLook) }
+
+func (a *Auditor) runChecks(ctx context.Context, look time.Duration) error {
 	return a.Store.Hold(ctx, "audit check", func(ctx context.Context, _ int64) error {
 		for {
 			select {
-			case <-time.After(checkLook):
+			case <-time.After(look):
 			case <-ctx.Done():
 				return nil
 			}

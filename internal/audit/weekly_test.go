@@ -3,12 +3,16 @@ package audit
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/internal/store"
+	"approvalbot/internal/store/pgtest"
 )
 
 // The desk checks the whole log by itself, not at its start and not within a week of any other whole check, and tells the
@@ -70,6 +74,62 @@ func TestWeeklyCheck(t *testing.T) {
 		require.Contains(t, log.String(), "found records that the desk did not write")
 	})
 }
+
+// Of two instances on one database one checks; when that ends, the other takes over, but not before a week is over.
+func TestWeeklyCheckOfTwoInstances(t *testing.T) {
+	t.Parallel()
+	o := store.Options{URL: pgtest.New(t), KeyFile: filepath.Join(t.TempDir(), "desk.key")}
+	begun := make(chan int, 10)
+	done := make(chan struct{}, 10)
+	type instance struct {
+		*Auditor
+		stop func()
+	}
+	var all []instance
+	for i := range 2 {
+		a, _ := newAuditorOn(t, o)
+		a.Log = slog.New(eachLine(func(text string) {
+			switch {
+			case strings.Contains(text, "has begun"):
+				begun <- i
+			case strings.Contains(text, "unchanged"):
+				done <- struct{}{}
+			}
+		}))
+		ctx, stop := context.WithCancel(t.Context())
+		ran := make(chan error, 1)
+		go func() { ran <- a.runChecks(ctx, time.Millisecond) }()
+		all = append(all, instance{a, func() { stop(); require.NoError(t, <-ran) }})
+	}
+	records(t, all[0].Auditor, 100)
+	first := <-begun
+	<-done
+	other := all[1-first]
+	all[first].stop()
+	old, err := other.Store.LastChecked(t.Context())
+	require.NoError(t, err)
+	require.NotZero(t, old.AtMs)
+	require.Empty(t, old.Problem)
+	require.Empty(t, begun, "neither of them within the week")
+
+	old.AtMs -= checkEvery.Milliseconds()
+	require.NoError(t, other.Store.NoteChecked(t.Context(), old))
+	require.Equal(t, 1-first, <-begun)
+	<-done
+	other.stop()
+	again, err := other.Store.LastChecked(t.Context())
+	require.NoError(t, err)
+	require.Greater(t, again.AtMs, old.AtMs)
+	require.Empty(t, begun)
+}
+
+// eachLine is a log whose messages are given to it.
+type eachLine func(message string)
+
+func (eachLine) Enabled(context.Context, slog.Level) bool        { return true }
+func (e eachLine) Handle(_ context.Context, r slog.Record) error { e(r.Message); return nil }
+func (e eachLine) WithAttrs([]slog.Attr) slog.Handler            { return e }
+func (e eachLine) WithGroup(string) slog.Handler                 { return e }
 
 // A new check neither stands for a whole one nor takes back what that found.
 func TestNewCheckIsNoWholeOne(t *testing.T) {
