@@ -59,41 +59,145 @@ func homes() (out []string) {
 	return out
 }
 
-// repositories are what git may obey in the workspace: files with settings, folders from which words in them count, and
-// links of a repository around the workspace that others obey. Nothing of them is left to be a pipe that git waits for.
-type repositories struct{ files, from, links []string }
+// outside is what the host obeys of the workspaces of a call: what settings of git, its environment and its home lead to.
+type outside struct {
+	roots []string
+	dirs  map[string]bool // git's own directories and files called .git, in the workspaces, by absolute paths
+	named map[string]bool // what is obeyed in the workspaces, by absolute paths; false: links on the way
+	files []string        // with settings of git
+	from  []string        // from where words in them count
+}
 
-func (r *repositories) add(gitDir, top string) error {
-	if text, err := small(gitDir); err == nil {
-		gitDir = absolute(top, strings.TrimSpace(strings.TrimPrefix(text, "gitdir:")))
+// look finds what the host obeys now of the workspaces that were listed.
+func look(ctx context.Context, env []string, watches []*Watch, lists []*list) (*outside, error) {
+	o := &outside{dirs: map[string]bool{}, named: map[string]bool{}}
+	for _, w := range watches {
+		o.roots = append(o.roots, w.Root)
 	}
-	if slices.Contains(r.from, gitDir) {
-		return nil
+	err := o.environment(env)
+	if err == nil {
+		err = o.homeLinks()
 	}
-	r.from = append(r.from, gitDir, top)
-	for _, name := range []string{"HEAD", "refs", "objects", "commondir", "gitdir", "config", "config.worktree"} {
-		if err := r.file(path.Join(gitDir, name), strings.HasPrefix(name, "config")); err != nil {
-			return err
+	for i := 0; i < len(watches) && err == nil; i++ {
+		err = o.repositories(watches[i].Root, lists[i])
+	}
+	if err == nil {
+		err = o.settings(ctx)
+	}
+	return o, err
+}
+
+// inside reports a path that lies in a workspace, and is none itself.
+func (o *outside) inside(file string) bool {
+	return slices.ContainsFunc(o.roots, func(root string) bool { return strings.HasPrefix(file, root+"/") })
+}
+
+// lead notes that the host obeys a path, and reports whether that is a workspace itself.
+func (o *outside) lead(file string) (root bool) {
+	end, through := trail(file)
+	for _, link := range through {
+		if o.inside(link) && !o.named[link] {
+			o.named[link] = false
 		}
 	}
-	if text, err := small(path.Join(gitDir, "gitdir")); err == nil { // of a linked worktree
-		r.from = append(r.from, path.Dir(strings.TrimSpace(text)))
+	if o.inside(end) {
+		o.named[end] = true
 	}
-	if text, err := small(path.Join(gitDir, "commondir")); err == nil {
-		return r.add(absolute(gitDir, strings.TrimSpace(text)), top)
+	return slices.Contains(o.roots, end)
+}
+
+// repositories notes those of a workspace, and those around it.
+func (o *outside) repositories(root string, now *list) (err error) {
+	o.from = append(o.from, root)
+	for _, dir := range sorted(now.Repos) {
+		gitDir := path.Join(root, dir)
+		if dir == "" {
+			return fmt.Errorf("workspace %s is a repository of git itself, of which a confined command can change nothing; name another one", root)
+		}
+		err = errors.Join(err, o.repository(gitDir, path.Dir(gitDir)))
+	}
+	for _, rel := range now.gitFiles {
+		file := path.Join(root, rel)
+		if _, is := now.Links[rel]; is {
+			return fmt.Errorf("%s is a symbolic link, so git's own directory cannot be kept from a confined command; replace it by a folder, or by a file that names one", file)
+		}
+		err = errors.Join(err, o.repository(file, path.Dir(file)))
+	}
+	for top := path.Dir(root); top != "/"; top = path.Dir(top) {
+		gitDir := path.Join(top, ".git")
+		if _, none := os.Lstat(gitDir); none == nil {
+			err = errors.Join(err, o.repository(gitDir, top))
+		}
+	}
+	for _, top := range o.from { // hooks of a repository around it, and names beside them, may be links into it
+		for _, dir := range []string{top, path.Join(top, "hooks")} {
+			if !o.inside(dir) && !slices.Contains(o.roots, dir) {
+				o.links(dir, func(name string) bool {
+					_, obeyed := workspace.Obeyed(workspace.FoldPath(name))
+					return obeyed || dir != top
+				})
+			}
+		}
+	}
+	return err
+}
+
+// own notes a part of a repository. What lies in a workspace must be what its name says: a mount keeps it from the command.
+func (o *outside) own(file string) error {
+	end, through := trail(file)
+	if slices.Contains(o.roots, end) || slices.ContainsFunc(through, o.inside) {
+		return fmt.Errorf("%s, which git obeys, is a workspace or lies behind a symbolic link in one, so it cannot be kept from a confined command; name another workspace", file)
+	}
+	if _, err := os.Lstat(end); err == nil && o.inside(end) {
+		o.dirs[end] = true
 	}
 	return nil
 }
 
-// file takes a file with settings, if there is one.
-func (r *repositories) file(name string, settings bool) error {
+// repository notes git's own directory of a folder, or a file that names it, with what it names in turn.
+func (o *outside) repository(gitDir, top string) error {
+	if err := o.own(gitDir); err != nil {
+		return err
+	}
+	if text, err := small(gitDir); err == nil {
+		gitDir = absolute(top, strings.TrimSpace(strings.TrimPrefix(text, "gitdir:")))
+		if err := o.own(gitDir); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(o.from, gitDir) {
+		return nil
+	}
+	o.from = append(o.from, gitDir, top)
+	for _, name := range []string{"HEAD", "refs", "objects", "commondir", "gitdir", "config", "config.worktree"} {
+		if err := o.file(path.Join(gitDir, name), strings.HasPrefix(name, "config")); err != nil {
+			return err
+		}
+	}
+	text, _ := small(path.Join(gitDir, "objects/info/alternates"))
+	for line := range strings.Lines(text) {
+		if err := o.own(absolute(path.Join(gitDir, "objects"), strings.TrimSpace(line))); err != nil {
+			return err
+		}
+	}
+	if text, err := small(path.Join(gitDir, "gitdir")); err == nil { // of a linked worktree
+		o.from = append(o.from, path.Dir(strings.TrimSpace(text)))
+	}
+	if text, err := small(path.Join(gitDir, "commondir")); err == nil {
+		return o.repository(absolute(gitDir, strings.TrimSpace(text)), top)
+	}
+	return nil
+}
+
+// file takes a file with settings, if there is one. Nothing of a repository is left to be a pipe that git waits for.
+func (o *outside) file(name string, settings bool) error {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil: // an absence: what could make one is protected
 	case !info.Mode().IsRegular() && !info.IsDir():
 		return fmt.Errorf("%s is neither a file nor a folder, so git cannot be asked what it obeys here; remove it", name)
-	case settings && info.Mode().IsRegular() && !slices.Contains(r.files, name):
-		r.files = append(r.files, name)
+	case settings && info.Mode().IsRegular() && !slices.Contains(o.files, name):
+		o.files = append(o.files, name)
 	}
 	return nil
 }
@@ -107,114 +211,94 @@ func small(file string) (string, error) {
 	return string(text), err
 }
 
-// find looks in the list of a workspace, in the folders above it and in the homes.
-func (r *repositories) find(root string, now *list) (err error) {
-	r.from = []string{root}
+var (
+	// freeSettings are settings that name no program and no file of a workspace that somebody obeys.
+	freeSettings = lazy.Pattern(`^(user\.(name|email)|author\..*|committer\..*|branch\..*\.(remote|merge|rebase|description|pushremote)|url\..*|` +
+		`submodule\..*\.(url|path|active|branch)|color\..*|advice\..*|(safe\.directory|maintenance\.repo|gui\.recentrepo|scalar\.repo)|remote\..*\.(url|pushurl|fetch|push))$`)
+	// fileSettings are settings whose value is the name of a file or folder as it is.
+	fileSettings = lazy.Pattern(`^(core\.(hookspath|attributesfile|excludesfile)|init\.templatedir|commit\.template|include\.path|includeif\..*\.path|` +
+		`.*\.(.*file|.*skiplist|.*templatedir|.*hookspath))$`)
+	// programSettings are settings whose value the shell runs, or git itself.
+	programSettings = lazy.Pattern(`^(pager\..*|core\.(fsmonitor|gitproxy)|submodule\..*\.update|sendemail\..*(cmd|server)|imap\.tunnel|` +
+		`.*\.(.*command|.*cmd|.*helper|.*hook|.*program|.*editor|.*pager|askpass|external|textconv|driver|clean|smudge|process|difffilter|uploadpack|receivepack|vcs|path))$`)
+	// plainWords are a line that the shell reads as words alone.
+	plainWords = lazy.Pattern(`^[\w./~@%+,:= -]*$`)
+	// compared is what git calls the files that a tool compares.
+	compared = lazy.Pattern(`"?\$(LOCAL|REMOTE|BASE|MERGED)\b"?`)
+	// helpers are programs whose next words are no names of files.
+	helpers = lazy.Words(`gh glab git-lfs`)
+	between = lazy.Pattern(`[^\s"';|&()!=:,]+`)
+)
+
+type setting struct{ origin, key, value string }
+
+// settings notes what git's settings name as programs, hooks or more settings, those of includes whose condition does not
+// hold too, and whether it is there or not: a change of it has git run something else.
+func (o *outside) settings(ctx context.Context) error {
 	for _, home := range homes() {
 		for _, name := range []string{".gitconfig", ".config/git/config"} {
-			err = errors.Join(err, r.file(path.Join(home, name), true))
+			if err := o.file(path.Join(home, name), true); err != nil {
+				return err
+			}
 		}
 	}
 	if dir := os.Getenv("XDG_CONFIG_HOME"); dir != "" {
-		err = errors.Join(err, r.file(path.Join(dir, "git/config"), true))
-	}
-	err = errors.Join(err, r.file("/etc/gitconfig", true))
-	for _, dir := range sorted(now.Repos) {
-		gitDir := path.Join(root, dir)
-		has := func(name string) bool { _, err := os.Lstat(path.Join(gitDir, name)); return err == nil }
-		// A folder that merely has a HEAD may have a config that is not git's.
-		if workspace.FoldPath(path.Base(dir)) == ".git" || isRepository(func(n string) bool { return has(n) || n == "head" && has("HEAD") }) {
-			err = errors.Join(err, r.add(gitDir, path.Dir(gitDir)))
+		if err := o.file(path.Join(dir, "git/config"), true); err != nil {
+			return err
 		}
 	}
-	for _, rel := range now.gitFiles {
-		dir, _ := splitPath(rel)
-		err = errors.Join(err, r.add(path.Join(root, rel), path.Join(root, dir)))
-	}
-	for top := path.Dir(root); top != "/"; top = path.Dir(top) {
-		gitDir := path.Join(top, ".git")
-		if _, none := os.Lstat(gitDir); none == nil {
-			err = errors.Join(err, r.add(gitDir, top))
-		}
-	}
-	for _, top := range r.from { // hooks of a repository around it, and names beside them, may be links into it
-		for _, dir := range []string{top, path.Join(top, "hooks")} {
-			if workspace.Under(dir, root) {
-				continue
-			}
-			all, _ := os.ReadDir(dir)
-			for _, f := range all {
-				_, obeyed := workspace.Obeyed(workspace.FoldPath(f.Name()))
-				if f.Type()&fs.ModeSymlink != 0 && (obeyed || dir != top) {
-					r.links = append(r.links, path.Join(dir, f.Name()))
-				}
-			}
-		}
-	}
-	return err
-}
-
-var (
-	wordOf = lazy.Pattern(`[^\s"';|&()!=]+`)
-	// plain are settings that name no program and no file, though their values have words.
-	plain = lazy.Pattern(`^(user\.(name|email)|author\..*|committer\..*|init\.defaultbranch|` +
-		`branch\..*\.(remote|merge|rebase|description|pushremote)|url\..*|submodule\..*\.(url|active|branch)|color\..*|advice\..*|safe\..*|remote\..*\.(url|pushurl|fetch|push))$`)
-	// fileLike is a word that is the name of a file before there is one.
-	fileLike = lazy.Pattern(`^\w[\w+-]*(\.[\w+-]+)*\.[A-Za-z]\w*$`)
-	// readers take the next word for a file with a program, whatever it is called.
-	readers = lazy.Words(`sh bash zsh dash ksh python python3 node perl ruby source . exec`)
-)
-
-type setting struct{ key, value string }
-
-// settings gives what git's settings name below the root as programs, hooks or more settings, those of includes whose
-// condition does not hold too, and whether it is there or not: a change of it has git run something else.
-func (w *Watch) settings(ctx context.Context, now *list) (named []string, err error) {
-	var r repositories
-	if err := r.find(w.Root, now); err != nil {
-		return nil, err
-	}
-	for _, link := range r.links {
-		named = append(named, w.below("", link)...)
+	if err := o.file("/etc/gitconfig", true); err != nil {
+		return err
 	}
 	asked, values := map[string]bool{}, map[setting]bool{}
-	for next := r.files; len(next) > 0; {
+	for next := o.files; len(next) > 0; {
 		parts, err := ask(ctx, next)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i := 0; i+1 < len(parts); i += 2 { // active includes are read already
-			asked[path.Clean(strings.TrimPrefix(parts[i], "file:"))] = true
+			end, _ := trail(strings.TrimPrefix(parts[i], "file:"))
+			asked[end] = true
 		}
 		next = nil
 		for i := 0; i+1 < len(parts); i += 2 {
 			origin, ok := strings.CutPrefix(parts[i], "file:")
 			key, value, _ := strings.Cut(parts[i+1], "\n")
-			named = append(named, w.below("", origin)...)
-			switch {
-			case !ok || plain.MatchString(key):
-			case key == "core.worktree":
-				r.from = append(r.from, absolute(path.Dir(origin), value))
-			case strings.HasPrefix(key, "include"):
-				named = append(named, w.below(path.Dir(origin), value)...)
-				file, had := path.Clean(expanded(path.Dir(origin), value)), len(r.files)
-				if err := r.file(file, true); err != nil {
-					return nil, err
-				}
-				if len(r.files) > had && !asked[file] {
-					next = append(next, file)
-				}
-			default:
-				values[setting{key, value}] = true
+			if !ok {
+				continue
+			}
+			o.lead(origin)
+			s := setting{origin, key, value}
+			values[s] = true
+			if !strings.HasPrefix(key, "include") && key != "core.worktree" {
+				continue
+			}
+			file, err := s.file(path.Dir(origin))
+			if err != nil {
+				return err
+			}
+			if key == "core.worktree" {
+				o.from = append(o.from, file)
+				continue
+			}
+			end, _ := trail(file)
+			had := len(o.files)
+			if err := o.file(end, true); err != nil {
+				return err
+			}
+			if len(o.files) > had && !asked[end] {
+				next = append(next, end)
 			}
 		}
 	}
-	slices.Sort(r.from)
-	r.from = slices.Compact(r.from)
+	slices.Sort(o.from)
+	o.from = slices.Compact(o.from)
 	for s := range values {
-		named = append(named, w.programs(s, r.from)...)
+		if err := o.setting(s); err != nil {
+			return err
+		}
 	}
-	return named, nil
+	return nil
 }
 
 // ask has git list the settings of some files and of what they include, each after the file that it is from.
@@ -229,52 +313,106 @@ func ask(ctx context.Context, files []string) ([]string, error) {
 	return strings.Split(said, "\x00"), err
 }
 
-// programs gives what the words of one setting name, from each folder that they may count from.
-func (w *Watch) programs(s setting, from []string) (named []string) {
-	words := wordOf.FindAllString(s.value, -1)
-	bases := slices.Clone(from)
-	for _, dir := range from { // cd there && ./program
-		for _, word := range words {
-			if info, err := os.Stat(absolute(dir, word)); err == nil && info.IsDir() {
-				bases = append(bases, absolute(dir, word))
-			}
+// setting notes what one setting names, from each folder that it may count from. A program that is not named plainly
+// could be any, so nothing is confined then.
+func (o *outside) setting(s setting) error {
+	line, shell := strings.CutPrefix(s.value, "!")
+	alias := strings.HasPrefix(s.key, "alias.")
+	switch {
+	case s.value == "", s.key == "core.worktree", freeSettings.MatchString(s.key):
+	case strings.HasPrefix(s.key, "include"):
+		return o.obeyed(s, path.Dir(s.origin), s.value)
+	case alias && !shell && !strings.HasPrefix(line, "-"):
+		o.words(s.value)
+	case fileSettings.MatchString(s.key):
+		return o.obeyed(s, "", s.value)
+	case shell, alias, programSettings.MatchString(s.key):
+		line = compared.ReplaceAllString(line, "%")
+		if !plainWords.MatchString(line) {
+			return s.unclear()
 		}
+		return o.program(s, strings.Fields(line))
+	default: // unknown ones too
+		o.words(s.value)
 	}
-	for _, dir := range bases {
-		if s.key == "core.hookspath" || s.key == "init.templatedir" {
-			named = append(named, w.below(dir, s.value)...)
-		}
-		before := ""
-		for _, word := range append(words, s.value) {
-			info, err := os.Stat(absolute(dir, word))
-			absent := err != nil && (fileLike.MatchString(word) || readers.Has(before) && !strings.HasPrefix(word, "-"))
-			if strings.Contains(word, "/") || absent || err == nil && !info.IsDir() {
-				named = append(named, w.below(dir, word)...)
-			}
-			before = word
-		}
-	}
-	return named
+	return nil
 }
 
-// below gives what a path is called below the root, by its name and without links.
-func (w *Watch) below(from, file string) (out []string) {
-	file = expanded(from, file)
-	for _, f := range []string{path.Clean(file), resolved(file)} {
-		if rel, ok := strings.CutPrefix(f, w.Root+"/"); ok {
-			out = append(out, rel)
+// words notes what the words of a line name that have a slash.
+func (o *outside) words(line string) {
+	for _, word := range between.FindAllString(line, -1) {
+		for _, dir := range o.from {
+			if file, err := expanded(dir, word); err == nil && strings.Contains(word, "/") {
+				o.lead(file)
+			}
 		}
 	}
-	return out
+}
+
+// program notes what the words of a line name: the first alone is looked up in PATH.
+func (o *outside) program(s setting, words []string) error {
+	name := ""
+	for _, word := range words {
+		for i, part := range strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune("=:,", r) }) {
+			first := name == "" && !strings.Contains(word, "=")
+			bare := !strings.Contains(part, "/") && !strings.HasPrefix(part, "~") && part != "." && part != ".."
+			if first {
+				name = path.Base(part)
+			}
+			if bare && (first || strings.HasPrefix(part, "-") || strings.HasPrefix(part, "%") || helpers.Has(name) || i == 0 && word != part) {
+				continue
+			}
+			if err := o.obeyed(s, "", part); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// obeyed notes the file that a setting names, from a folder or from each.
+func (o *outside) obeyed(s setting, from, file string) error {
+	bases := []string{from}
+	if from == "" {
+		bases = o.from
+	}
+	s.value = file
+	for _, dir := range bases {
+		name, err := s.file(dir)
+		if err != nil {
+			return err
+		}
+		if o.lead(name) {
+			return fmt.Errorf("a workspace is the folder that git's setting %s names (%s); name another one, or change the setting", s.key, s.origin)
+		}
+	}
+	return nil
+}
+
+// file is the path that a setting gives.
+func (s setting) file(from string) (string, error) {
+	file, err := expanded(from, s.value)
+	if err != nil {
+		return "", s.unclear()
+	}
+	return file, nil
+}
+
+func (s setting) unclear() error {
+	return fmt.Errorf("git's setting %s (%s) does not name its program or file plainly, so what it obeys of a workspace is not known; "+
+		"write a path without quotes, variables and other signs of the shell, or name another workspace", s.key, s.origin)
 }
 
 // expanded is a path of a setting from the root of the machine.
-func expanded(from, file string) string {
-	if rest, ok := strings.CutPrefix(file, "~/"); ok {
-		return path.Join(os.Getenv("HOME"), rest)
+func expanded(from, file string) (string, error) {
+	rest, home := strings.CutPrefix(file, "~/")
+	switch {
+	case home:
+		return path.Join(os.Getenv("HOME"), rest), nil
+	case strings.HasPrefix(file, "~"), strings.HasPrefix(file, "%("), strings.HasPrefix(file, ":("):
+		return "", fs.ErrInvalid
+	case path.IsAbs(file):
+		return file, nil
 	}
-	if path.IsAbs(file) {
-		return file
-	}
-	return from + "/" + file
+	return from + "/" + file, nil
 }

@@ -17,7 +17,7 @@ import (
 // guard knows which names of one workspace are protected.
 type guard struct {
 	root  string            // of the workspace, clean and absolute
-	repos map[string]bool   // directories, relative to root, that were repositories before
+	repos map[string]bool   // git's own directories before, relative to root
 	named map[string]bool   // folded paths that settings of these repositories, or protected links, lead to; false: go through
 	above map[string]bool   // and the directories above them, where a link would lead elsewhere
 	steps int               // that were gone through links since the last list
@@ -27,25 +27,23 @@ type guard struct {
 // place is how a directory is looked at.
 type place struct {
 	Held  bool   // it and all below it are protected
-	Repo  bool   // it lies in a repository's own directory, and Under counts from there
-	Bare  bool   // which is not called .git, so it may be any folder with a HEAD
-	Under string // its folded path
+	Git   bool   // it is or lies in a directory of git's own
+	Under string // its folded path, from the folder .git that it lies in
 }
 
 // in gives the place of a name in a directory, and whether the name is protected.
 func (g *guard) in(dir place, dirRel, name string) place {
 	lower := workspace.FoldPath(name)
-	p := place{Held: dir.Held, Repo: dir.Repo, Bare: dir.Bare, Under: join(dir.Under, lower)}
-	if dir.Repo {
-		p.Held = p.Held || inRepository(p.Under, lower)
-	} else {
-		_, obeyed := workspace.Obeyed(p.Under)
-		// commondir beside a HEAD makes a directory a repository, and says which config it obeys.
-		p.Held = p.Held || obeyed || lower == "commondir"
+	p := place{Held: dir.Held, Git: dir.Git, Under: join(dir.Under, lower)}
+	if p.Git {
+		return p
 	}
-	if !dir.Repo || dir.Bare {
-		p.Held = p.Held || alsoObeyed.Has(lower) || toolVersions.MatchString(lower)
+	if lower == ".git" {
+		return place{Held: true, Git: true}
 	}
+	_, obeyed := workspace.Obeyed(p.Under)
+	p.Git = g.repos[join(dirRel, name)]
+	p.Held = p.Held || p.Git || obeyed || alsoObeyed.Has(lower) || toolVersions.MatchString(lower)
 	if !p.Held && len(g.named) > 0 {
 		_, p.Held = g.named[workspace.FoldPath(join(dirRel, name))]
 	}
@@ -66,31 +64,9 @@ var (
 	toolVersions = lazy.Pattern(`^\.?mise\..*toml$`)
 )
 
-// inRepository reports what git obeys of a repository's own directory. Commits, branches and
-// the index are no such thing: a confined command may write them.
-func inRepository(under, name string) bool {
-	top, _, _ := strings.Cut(under, "/")
-	switch top {
-	case "refs", "logs", "objects": // branches have any names
-		_, obeyed := workspace.Obeyed(under)
-		alternates := strings.HasSuffix(under, "objects/info/alternates")
-		return obeyed && strings.HasPrefix(name, ".") || name == ".git" || name == "commondir" || alternates
-	case "hooks", "remotes", "branches":
-		return true
-	}
-	switch name {
-	case "config", "config.worktree", "commondir", "gitdir", "rebase-merge", "rebase-apply", "opts":
-		return true // a rebase in progress runs lines of its list, and programs by the name of its strategy
-	case "head":
-		return false
-	}
-	_, obeyed := workspace.Obeyed(under)
-	return obeyed
-}
-
-// isRepository reports a directory that git takes for a repository, by the names in it.
+// isRepository reports a directory that git takes for a repository, or that a name more would make one.
 func isRepository(has func(name string) bool) bool {
-	return has("head") && (has("objects") && has("refs") || has("commondir"))
+	return has("HEAD") && (has("objects") || has("refs") || has("commondir"))
 }
 
 func absolute(dir, file string) string {
@@ -98,14 +74,6 @@ func absolute(dir, file string) string {
 		return path.Clean(file)
 	}
 	return path.Join(dir, file)
-}
-
-// resolved is a path without links in what there is of it.
-func resolved(file string) string {
-	if real, err := filepath.EvalSymlinks(file); err == nil || file == "/" || file == "." {
-		return real
-	}
-	return path.Join(resolved(path.Dir(file)), path.Base(file))
 }
 
 // name protects more paths, and gives a guard's way to them.

@@ -18,7 +18,7 @@ import (
 const overlayer = "approvalbot-overlayer"
 
 // firstOverlay is the first descriptor of the overlays: of each the workspace and the folder of the call.
-const firstOverlay = 9
+const firstOverlay = 8
 
 // overlaid is a command that bwrap starts with overlays mounted on workspaces, in namespaces of their own. The overlays
 // write as the user does who looks past closed modes of his own files, as the overlay's own checks ask the command's.

@@ -19,7 +19,7 @@ func TestOverlay_TheHostSeesNothingMeanwhile(t *testing.T) {
 	needsConfinement(t)
 	m := newMachine(t)
 	before := m.seenFiles()
-	cmd := m.wrapped(m.inside(`git config core.fsmonitor "$EVIL"; echo x >.envrc; echo y >main.go; git init -q n; git -C n config core.fsmonitor "$EVIL"; echo ready; sleep 1000`))
+	cmd := m.wrapped(m.inside(`echo x >.envrc; echo y >main.go; git init -q n; git -C n config core.fsmonitor "$EVIL"; echo ready; sleep 1000`))
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -43,9 +43,9 @@ func TestOverlay_HardLinksAreNotWrittenThrough(t *testing.T) {
 	m.sh(t, m.ws, `test "$(cat $HOME/store/x y)" = "$(printf 'good\ngood')"; test "$(stat -c %a $HOME/store/x)" = 644
 test "$(cat x notes)" = "$(printf 'evil\nevil')"; test main.go -ef twin; ! grep evil .git/config`)
 	// A link to a protected file is a copy afterwards, so a program of the host that writes to it writes to nothing else.
-	said, code = m.confined(t, `ln .git/config linked`)
-	require.Equal(t, 0, code, said)
-	m.sh(t, m.ws, `! test linked -ef .git/config; cmp linked .git/config`)
+	said, code = m.confined(t, `ln .envrc linked; ln .git/config no`)
+	require.NotZero(t, code, said)
+	m.sh(t, m.ws, `! test linked -ef .envrc; cmp linked .envrc; test ! -e no`)
 }
 
 // A protected file that is written again with what was in it, or whose times change, is no change.
@@ -53,7 +53,7 @@ func TestOverlay_TheSameContentIsNoChange(t *testing.T) {
 	needsConfinement(t)
 	m := newMachine(t)
 	before := m.seenFiles()
-	said, code := m.confined(t, `touch .envrc; cp .git/config c; cat c >.git/config; rm c; rm -r .claude; mkdir .claude; echo '{}' >.claude/settings.json; ls -d .claude`)
+	said, code := m.confined(t, `touch .envrc; cp .envrc c; cat c >.envrc; rm c; rm -r .claude; mkdir .claude; echo '{}' >.claude/settings.json; ls -d .claude`)
 	require.Equal(t, 0, code, said)
 	require.Empty(t, differs(before, m.seenFiles()))
 }

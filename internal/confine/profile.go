@@ -81,10 +81,13 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 		a = append(a, "--bind", w.Root, w.Root)
 	}
 	for _, w := range watches {
-		secrets := w.unknown(ctx)
-		if len(secrets) > mostMasked {
-			return nil, fmt.Errorf("workspace %s has %d files that look like secrets, and at most %d can be hidden; name a smaller workspace",
-				w.Root, len(secrets), mostMasked)
+		repos, secrets := w.mounted(), w.unknown(ctx)
+		if len(repos)+len(secrets) > mostMasked {
+			return nil, fmt.Errorf("workspace %s has %d repositories and %d files that look like secrets, and at most %d can be kept from the command; name a smaller workspace",
+				w.Root, len(repos), len(secrets), mostMasked)
+		}
+		for _, rel := range repos { // of the overlay: sockets of the host in it are not reached
+			a = append(a, "--ro-bind", filepath.Join(w.Root, rel), filepath.Join(w.Root, rel))
 		}
 		for _, rel := range secrets {
 			a = append(a, "--ro-bind", "/dev/null", filepath.Join(w.Root, rel))
@@ -100,9 +103,17 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 	return append(a, "--chdir", c.Dir, "--remount-ro", "/"), nil
 }
 
-// unknown are the secrets of the workspace without those whose exact content is in its repository: a
-// command that may commit can read that, and must be able to. The index is not asked, which a confined
-// command can write.
+// mounted are git's own directories without those that lie in others.
+func (w *Watch) mounted() (out []string) {
+	for _, rel := range sorted(w.guard.repos) {
+		if !slices.ContainsFunc(out, func(dir string) bool { return strings.HasPrefix(rel, dir+"/") }) {
+			out = append(out, rel)
+		}
+	}
+	return out
+}
+
+// unknown are the secrets of the workspace without those whose exact content is in its repository, which is shown.
 func (w *Watch) unknown(ctx context.Context) []string {
 	var known []string
 	var ask bytes.Buffer
@@ -172,16 +183,15 @@ func speakers(shown []string) (out []string, err error) {
 }
 
 // environ is what the command is started with, and bwrap too, whose own could be read in /proc.
-func (c Call) environ(home string, watches []*Watch, excludes string) (env []string) {
+func (c Call) environ(home string) (env []string) {
 	for _, pair := range c.Env {
 		name, _, _ := strings.Cut(pair, "=")
 		if environment.Has(name) || strings.HasPrefix(name, "LC_") {
 			env = append(env, pair)
 		}
 	}
-	git := [][2]string{{"core.excludesFile", excludes}}
-	git = append(git, identity(home)...)
-	env = append(env, "HOME="+home, "TMPDIR=/tmp", fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(git)))
+	git := identity(home)
+	env = append(env, "HOME="+home, "TMPDIR=/tmp", "GIT_OPTIONAL_LOCKS=0", fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(git)))
 	for i, pair := range git {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, pair[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, pair[1]))
 	}

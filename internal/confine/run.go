@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -144,6 +145,7 @@ func Run(ctx context.Context, c Call) (status, changed int, err error) {
 	ctx, stop := untilSignal(ctx)
 	defer stop()
 	var watches []*Watch
+	var obeyed *outside
 	defer func() {
 		for _, w := range watches {
 			w.close()
@@ -161,8 +163,19 @@ func Run(ctx context.Context, c Call) (status, changed int, err error) {
 	}
 	if err == nil {
 		status, err = c.start(ctx, bwrap, rules, homes[0], watches, func() ([]string, error) {
+			var lists []*list
 			for _, w := range watches {
 				if err := w.list(ctx); err != nil {
+					return nil, err
+				}
+				lists = append(lists, w.before)
+			}
+			var err error
+			if obeyed, err = look(ctx, c.Env, watches, lists); err != nil {
+				return nil, err
+			}
+			for _, w := range watches {
+				if err := w.protect(obeyed); err != nil {
 					return nil, err
 				}
 				w.Secrets = slices.DeleteFunc(w.Secrets, func(rel string) bool { return slices.Contains(c.Readable, filepath.Base(rel)) })
@@ -176,21 +189,22 @@ func Run(ctx context.Context, c Call) (status, changed int, err error) {
 		}
 		return NotConfined, 0, err
 	}
-	if changed, err = conclude(watches); err != nil {
+	if changed, err = c.conclude(watches, obeyed); err != nil {
 		return NothingKept, 0, err
 	}
 	return status, changed, nil
 }
 
 // conclude judges what a call did, and copies it back or moves it into the quarantine.
-func conclude(watches []*Watch) (changed int, err error) {
+func (c Call) conclude(watches []*Watch, obeyed *outside) (changed int, err error) {
 	var ends []error
+	different := c.different(watches, obeyed)
 	all, refused := make([]Refused, len(watches)), false
 	for i, w := range watches {
 		r := &all[i]
 		r.Root, r.Why = w.Root, w.upper(func(upper int) error {
-			if err := w.settingsNow(upper); err != nil {
-				return err
+			if different != nil {
+				return different
 			}
 			j, err := w.judge(upper)
 			if err == nil {
@@ -211,6 +225,29 @@ func conclude(watches []*Watch) (changed int, err error) {
 		ends = append(ends, &all[i], failed)
 	}
 	return changed, errors.Join(ends...)
+}
+
+// different says that the host has other repositories since the beginning, or obeys other files: a program of the host
+// that changed settings of git may run what the call could not know of. A call that did nothing needs no look.
+func (c Call) different(watches []*Watch, obeyed *outside) error {
+	if !slices.ContainsFunc(watches, func(w *Watch) bool { return w.upper(w.something) != nil }) {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute) // also after a signal
+	defer stop()
+	var lists []*list
+	for _, w := range watches {
+		now, err := w.guard.walk(int(w.root.Fd()), w.before.leaves)
+		if err != nil {
+			return err
+		}
+		lists = append(lists, now)
+	}
+	now, err := look(ctx, c.Env, watches, lists)
+	if err == nil && !(maps.Equal(now.dirs, obeyed.dirs) && maps.Equal(now.named, obeyed.named)) {
+		err = errors.New("the host made or removed a repository meanwhile, or its settings name other files")
+	}
+	return err
 }
 
 // check makes the call's paths real ones, and gives the user's homes.
@@ -274,13 +311,6 @@ func (c *Call) refused(dir string, homes []string) error {
 				"another workspace", dir)
 		}
 	}
-	for _, pair := range c.Env {
-		for _, bin := range filepath.SplitList(strings.TrimPrefix(pair, "PATH=")) {
-			if strings.HasPrefix(pair, "PATH=") && filepath.IsAbs(bin) && workspace.Under(dir, resolved(bin)) {
-				return fmt.Errorf("workspace %s lies in %s, which is in PATH; name another one", dir, bin)
-			}
-		}
-	}
 	lower := workspace.FoldPath(dir) + "/"
 	_, obeyed := workspace.Obeyed(strings.Trim(lower, "/"))
 	if obeyed || workspace.AnyPart(lower, alsoObeyed.Has) || strings.Contains(lower, "/.git/") {
@@ -288,18 +318,12 @@ func (c *Call) refused(dir string, homes []string) error {
 			"folder above it", dir)
 	}
 	for above := filepath.Dir(dir); above != "/"; above = filepath.Dir(above) {
-		if isRepository(func(name string) bool {
-			_, err := os.Lstat(filepath.Join(above, strings.Replace(name, "head", "HEAD", 1)))
-			return err == nil
-		}) {
+		if isRepository(func(name string) bool { _, err := os.Lstat(filepath.Join(above, name)); return err == nil }) {
 			return fmt.Errorf("workspace %s lies in the repository %s itself; name another one", dir, above)
 		}
 	}
 	return nil
 }
-
-// excludes is the file by which git passes over what is hidden.
-const excludes = "/run/approvalbot-hidden"
 
 // start runs bwrap and waits until the last process in it has died. While the overlays are mounted, prepare finds what else
 // bwrap is told: it reads that at last, and starts the command after that.
@@ -310,16 +334,13 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 			_ = f.Close()
 		}
 	}()
-	for _, text := range [][]byte{rules, nil} {
-		f, err := inMemory(text)
-		if err != nil {
-			return 0, err
-		}
-		files = append(files, f)
+	f, err := inMemory(rules)
+	if err != nil {
+		return 0, err
 	}
+	files = append(files, f)
 	var pipes [3][2]*os.File // bwrap's report, what keeps it from starting the command, its arguments
 	for i := range pipes {
-		var err error
 		if pipes[i][0], pipes[i][1], err = os.Pipe(); err != nil {
 			return 0, err
 		}
@@ -327,10 +348,10 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 	}
 	report, unblock, arguments := pipes[0][0], pipes[1][1], pipes[2][1]
 	// Pid 1 holds the pipe's other end too: only the byte starts the command, and no wrapper's death.
-	passed := []*os.File{files[0], files[1], pipes[0][1], pipes[1][0], unblock, pipes[2][0]}
-	words := append([]string{"--seccomp", "3", "--ro-bind-data", "4", excludes, "--json-status-fd", "5", "--block-fd", "6", "--sync-fd", "7", "--args", "8", "--"}, c.Argv...)
+	passed := []*os.File{files[0], pipes[0][1], pipes[1][0], unblock, pipes[2][0]}
+	words := append([]string{"--seccomp", "3", "--json-status-fd", "4", "--block-fd", "5", "--sync-fd", "6", "--args", "7", "--"}, c.Argv...)
 	cmd := overlaid(program, watches, passed, words)
-	cmd.Env = c.environ(home, watches, excludes)
+	cmd.Env = c.environ(home)
 	cmd.Stdout, cmd.Stderr = output{ctx, c.Stdout}, output{ctx, c.Stderr} // pipes of our own, no descriptor of the caller's
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -351,7 +372,8 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 	status := json.NewDecoder(report)
 	told, err := prepare()
 	if err == nil {
-		err = c.tell(watches, told, files[1], arguments)
+		_, err = io.WriteString(arguments, strings.Join(told, "\x00")+"\x00")
+		err = errors.Join(err, arguments.Close())
 	}
 	if err == nil && status.Decode(&first) == nil {
 		err = ctx.Err()
@@ -390,22 +412,6 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 		return 128 + int(ws.Signal()), nil
 	}
 	return cmd.ProcessState.ExitCode(), nil
-}
-
-// tell gives bwrap its arguments, and git the names of what is hidden.
-func (c Call) tell(watches []*Watch, told []string, hidden, arguments *os.File) error {
-	var names bytes.Buffer
-	for _, w := range watches {
-		for _, rel := range w.Secrets {
-			fmt.Fprintf(&names, "/%s\n", rel)
-		}
-	}
-	_, err := hidden.Write(names.Bytes())
-	_, seekErr := hidden.Seek(0, io.SeekStart)
-	if err = errors.Join(err, seekErr); err == nil {
-		_, err = io.WriteString(arguments, strings.Join(told, "\x00")+"\x00")
-	}
-	return errors.Join(err, arguments.Close())
 }
 
 // output is written to while the context lasts and a second more: who does not read it does not keep a call from its end.

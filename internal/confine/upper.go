@@ -38,9 +38,6 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 	j.steps, j.repos = 0, w.before.Repos
 	before := j.astray(w.before.Links)
 	p := j.top()
-	if j.repos[""] {
-		p = place{Repo: true, Bare: true}
-	}
 	var top unix.Stat_t
 	if err := unix.Fstat(upper, &top); err != nil || closed(top) {
 		return nil, errors.New("the call made the workspace itself unreadable (chmod)")
@@ -66,6 +63,14 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 	return j, nil
 }
 
+// something is an error if the call did anything at all.
+func (w *Watch) something(upper int) error {
+	if all, err := entries(upper); err != nil || len(all) > 0 || !w.sameMode(upper) {
+		return errors.New("it changed something")
+	}
+	return nil
+}
+
 // lstat reports false if there is no such name; of a directory -1 nothing is there.
 func lstat(dir int, name string) (st unix.Stat_t, is bool) {
 	return st, dir >= 0 && unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
@@ -85,14 +90,6 @@ func attribute(dir int, name, of string) (value string, is bool) {
 func opaque(dir int, name string) bool {
 	value, _ := attribute(dir, name, "opaque")
 	return value == "y"
-}
-
-// into gives the place of what is in a directory.
-func (g *guard) into(p place, rel, name string) place {
-	if g.repos[rel] && (!p.Held || workspace.FoldPath(name) == ".git") {
-		return place{Repo: true, Bare: workspace.FoldPath(name) != ".git"}
-	}
-	return p
 }
 
 // dir judges a directory of the upper one. If it hides the one below, so do the directories in it, marked or not.
@@ -125,7 +122,9 @@ func (j *judgement) dir(up, low int, rel string, p place, hides bool, depth int)
 			}
 		}
 	}
-	j.repository(up, low, rel, made, hides)
+	if !p.Git {
+		j.repository(up, low, rel, made, hides)
+	}
 	return nil
 }
 
@@ -137,10 +136,11 @@ func (j *judgement) repository(up, low int, rel string, made map[string]bool, hi
 			names[workspace.FoldPath(name)] = true
 		}
 	}
-	exact := func(name string) string { return strings.Replace(name, "head", "HEAD", 1) }
-	was := func(name string) bool { _, is := lstat(low, exact(name)); return is }
-	now := func(name string) bool { return names[name] || !hides && !made[exact(name)] && was(name) }
-	if len(names) > 0 && isRepository(now) && !isRepository(was) {
+	has := func(name string) bool {
+		_, was := lstat(low, name)
+		return names[strings.ToLower(name)] || was && !hides && !made[name]
+	}
+	if len(names) > 0 && isRepository(has) {
 		j.protected[join(rel, "HEAD")] = true
 	}
 }
@@ -182,7 +182,7 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 		if p.Held && !(wasDir && l.Mode&07777 == u.Mode&07777) {
 			j.protected[rel] = true
 		}
-		return j.below(up, low, name, rel, j.into(p, rel, name), wasDir, hides, depth)
+		return j.below(up, low, name, rel, p, wasDir, hides, depth)
 	case unix.S_IFREG, unix.S_IFLNK:
 		if p.Held && was && same(up, low, name, u, l) {
 			if kind(u) == unix.S_IFLNK {
@@ -196,9 +196,7 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 		if kind(u) == unix.S_IFLNK {
 			j.links[rel], _ = readlink(up, name)
 		}
-		j.count(rel)
-	default: // it is not copied, so nothing but a repository must not have it
-		p.Held = p.Held || p.Repo
+		j.changed++
 	}
 	if p.Held {
 		j.protected[rel] = true
@@ -254,7 +252,7 @@ func (j *judgement) gone(low int, name, rel string, p place, depth int) error {
 	}
 	delete(j.links, rel)
 	if kind(l) != unix.S_IFDIR {
-		j.count(rel)
+		j.changed++
 		return nil
 	}
 	sub, put, err := openAnyway(low, name, unix.O_DIRECTORY)
@@ -267,20 +265,12 @@ func (j *judgement) gone(low int, name, rel string, p place, depth int) error {
 	if j.deep = j.deep || depth >= deepest; j.deep || err != nil {
 		return err
 	}
-	p = j.into(p, rel, name)
 	for _, d := range all {
 		if err := j.gone(sub, d.name, join(rel, d.name), j.in(p, rel, d.name), depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// count counts a file for people: what git keeps is none.
-func (j *judgement) count(rel string) {
-	if !strings.HasPrefix(rel, ".git/") && !strings.Contains(rel, "/.git/") {
-		j.changed++
-	}
 }
 
 // same reports that a file or a link is what it was, but for its times.

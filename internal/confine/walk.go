@@ -24,7 +24,7 @@ const deepest = 256
 
 // list is what the walk before a call found of a workspace, by paths relative to its root.
 type list struct {
-	Repos    map[string]bool   // directories that have a HEAD, or are called .git
+	Repos    map[string]bool   // git's own directories
 	Links    map[string]string // symbolic links, and where they lead
 	gitFiles []string          // what is called .git and is no directory
 	secrets  []string
@@ -87,17 +87,19 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 		return fmt.Errorf("list %q: %w", rel, err)
 	}
 	_, own := splitPath(rel)
-	isGit := strings.HasPrefix(own, ".") && workspace.FoldPath(own) == ".git"
-	// A folder with a HEAD can become a repository by folders alone. In what is protected as a whole there is none.
-	if isGit || !p.Held && slices.ContainsFunc(all, func(d dirent) bool { return len(d.name) == 4 && strings.EqualFold(d.name, "HEAD") }) {
-		p = place{Repo: true, Bare: !isGit}
+	has := func(name string) bool {
+		return slices.ContainsFunc(all, func(d dirent) bool { return strings.EqualFold(d.name, name) })
+	}
+	logs := p.Git && !has("objects") && !has("commondir")
+	if workspace.FoldPath(own) == ".git" || isRepository(has) && !logs {
+		p.Held, p.Git = true, true
 		w.out.Repos[rel] = true
 	}
-	found, isLeaf := w.out.found(), !p.Repo
+	found, isLeaf := w.out.found(), !p.Git
 	for _, d := range all {
 		isLeaf = isLeaf && d.kind == unix.DT_REG
 		child, lower := join(rel, d.name), workspace.FoldPath(d.name)
-		under := place{Repo: p.Repo, Under: join(p.Under, lower)}
+		under := place{Git: p.Git, Under: join(p.Under, lower)}
 		switch d.kind {
 		case unix.DT_DIR:
 			if err := w.below(fd, d.name, child, w.in(p, rel, d.name), depth); err != nil {
@@ -162,11 +164,11 @@ func (w *walker) below(fd int, name, child string, p place, depth int) error {
 	return w.dir(sub, child, p, depth+1)
 }
 
-// file notes a usual secret, or another name of one. In a repository's own directory branches have any names.
+// file notes a usual secret, or another name of one. In a folder .git branches have any names.
 func (w *walker) file(fd int, name, rel string, p place) {
 	top, _, _ := strings.Cut(p.Under, "/")
-	branch := p.Repo && (top == "refs" || top == "logs" || top == "objects") && !strings.HasPrefix(name, ".") // no branch begins with a dot
-	is := p.Repo && top == "git-crypt" || !branch && workspace.SecretLower(p.Under)
+	branch := p.Git && (top == "refs" || top == "logs" || top == "objects") && !strings.HasPrefix(name, ".") // no branch begins with a dot
+	is := p.Git && workspace.AnyPart(p.Under, func(c string) bool { return c == "git-crypt" }) || !branch && workspace.SecretLower(p.Under)
 	var st unix.Stat_t
 	if !is && !w.twins || is && w.twins || unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
 		return

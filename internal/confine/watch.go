@@ -180,12 +180,18 @@ func (w *Watch) list(ctx context.Context) (err error) {
 		}
 	}
 	w.guard.repos = w.before.Repos
-	files, err := w.settings(ctx, w.before)
-	if err != nil {
-		return err
+	return nil
+}
+
+// protect takes what the host obeys of the workspace.
+func (w *Watch) protect(o *outside) error {
+	for file := range o.dirs {
+		if rel, is := strings.CutPrefix(file, w.Root+"/"); is {
+			w.guard.repos[rel] = true
+		}
 	}
 	for rounds := 0; ; rounds++ {
-		leads := w.leads(files)
+		leads := w.leads(o)
 		if maps.Equal(leads, w.guard.named) {
 			break
 		}
@@ -198,25 +204,6 @@ func (w *Watch) list(ctx context.Context) (err error) {
 		return fmt.Errorf("the links of workspace %s lead through too many folders to be followed; remove links, or name a smaller workspace", w.Root)
 	}
 	w.Secrets = w.guard.hides(w.before)
-	return nil
-}
-
-// settingsNow adds what git's settings name since a program of the host changed them, if the call did something at all.
-func (w *Watch) settingsNow(upper int) error {
-	if all, err := entries(upper); err == nil && len(all) == 0 {
-		return nil
-	}
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute) // also after a signal
-	defer stop()
-	files, err := w.settings(ctx, w.before)
-	if err != nil {
-		return err
-	}
-	named := maps.Clone(w.guard.named)
-	for rel, obeyed := range w.leads(files) {
-		named[rel] = named[rel] || obeyed
-	}
-	w.guard.name(named)
 	return nil
 }
 
@@ -292,9 +279,9 @@ func (w *Watch) survivors() error {
 	return nil
 }
 
-// leads gives what else is protected: what settings of repositories name, and where protected links lead. What
-// a link goes through is false, for nothing but the link counts there.
-func (w *Watch) leads(files []string) map[string]bool {
+// leads gives what else is protected: what the host obeys, and where protected links lead. What a link goes through is
+// false, for nothing but the link counts there.
+func (w *Watch) leads(o *outside) map[string]bool {
 	w.guard.steps = 0
 	named, own := map[string]bool{}, guard{root: w.Root, repos: w.before.Repos, named: map[string]bool{}}
 	for rel, obeyed := range w.guard.named {
@@ -313,9 +300,10 @@ func (w *Watch) leads(files []string) map[string]bool {
 			named[end] = true
 		}
 	}
-	for _, file := range files {
-		named[workspace.FoldPath(file)] = true
-		lead(file)
+	for file, obeyed := range o.named {
+		if rel, is := strings.CutPrefix(file, w.Root+"/"); is {
+			named[workspace.FoldPath(rel)] = obeyed || named[workspace.FoldPath(rel)]
+		}
 	}
 	for rel := range w.before.Links {
 		if own.held(rel) {
