@@ -360,6 +360,94 @@ func TestK2_ARepositoryIsNotMadeInTwoSteps(t *testing.T) {
 	m.refused(t, ".", `mkdir half/refs`, `"half/HEAD"`)
 }
 
+// What the host obeys by its environment, its settings of git and links of its home is protected, whether it is there or
+// not; what is not named plainly refuses the call.
+func TestK2_WhatTheHostObeys(t *testing.T) {
+	needsConfinement(t)
+	for _, a := range []struct {
+		name, env, before, call string
+		code                    int
+		want                    string
+	}{
+		{"a folder of PATH", "PATH=$W/.venv/bin:/usr/bin:/bin", `mkdir -p .venv/bin`, `echo x >.venv/bin/git`, NothingKept, `".venv/bin/git"`},
+		{"a relative folder of PATH", "PATH=.git/safe/../../bin:/usr/bin:/bin", ``, `mkdir bin; echo x >bin/ls`, NothingKept, `"bin/ls"`},
+		{"a folder of PATH that is a link", "PATH=$W/l/bin:/usr/bin:/bin", `mkdir -p r/bin; ln -s r l`, `echo x >r/bin/ls`, NothingKept, `"r/bin/ls"`},
+		{"the workspace in PATH", "PATH=/usr/bin:", ``, `echo x >ls`, NotConfined, "PATH"},
+		{"the workspace searched for libraries", "LD_LIBRARY_PATH=:/usr/lib", ``, `true`, NotConfined, "LD_LIBRARY_PATH"},
+		{"a virtual environment", "VIRTUAL_ENV=$W/.venv", ``, `mkdir .venv; echo x >.venv/x`, NothingKept, `".venv"`},
+		{"an option", "NODE_OPTIONS=--require ./x/hook.js", ``, `mkdir x; echo x >x/hook.js`, NothingKept, `"x/hook.js"`},
+		{"a file of the working directory", "BASH_ENV=rc", `echo true >rc`, `echo x >rc`, NothingKept, `"rc"`},
+		{"what a variable names is a folder's name by chance", "NODE_ENV=tools", ``, `echo x >tools/new`, 0, ""},
+		{"git's own settings", "GIT_CONFIG_GLOBAL=$W/gitglobal", ``, `true`, NotConfined, "GIT_CONFIG_GLOBAL"},
+		{"a setting of git", "GIT_CONFIG_COUNT=0", ``, `true`, NotConfined, "GIT_CONFIG_COUNT"},
+		{"git's editor", "GIT_EDITOR=./ed", ``, `echo x >ed`, NothingKept, `"ed"`},
+		{"hooks in the workspace itself", "", `git config core.hooksPath .`, `true`, NotConfined, "core.hookspath"},
+		{"hooks of the repository around it, in the workspace itself", "SUB=1", `git config core.hooksPath $W`, `true`, NotConfined, "core.hookspath"},
+		{"hooks in another user's home", "", `git config core.hooksPath '~tester/hk'`, `true`, NotConfined, "core.hookspath"},
+		{"quoted program", "", `git config core.fsmonitor "'$W/my proj/fsm.sh'"`, `true`, NotConfined, "core.fsmonitor"},
+		{"program with a backslash", "", `git config core.fsmonitor "$W/my\\ proj/fsm.sh"`, `true`, NotConfined, "core.fsmonitor"},
+		{"program after cd", "", `git config filter.z.clean 'cd tools && ./x.sh'`, `true`, NotConfined, "filter.z.clean"},
+		{"program by a variable", "", `git config alias.z '!$HOME/x'`, `true`, NotConfined, "alias.z"},
+		{"programs that are plain", "", `git config filter.lfs.clean 'git-lfs clean -- %f'; git config credential.helper '!gh auth git-credential'; git config difftool.z.cmd 'meld "$LOCAL" "$REMOTE"'; git config core.pager 'less -F'; git config alias.l 'log --format="%h %s"'; git config core.fsmonitor true`, `mkdir auth; echo x >auth/x`, 0, ""},
+		{"a start-up file of the home that is a link", "", `echo true >bashrc; rm ../.bashrc; ln -s ws/bashrc ../.bashrc`, `echo x >bashrc`, NothingKept, `"bashrc"`},
+		{"a start-up file of the home by two links", "", `echo true >real; ln -s real l; mkdir ../.config; ln -s $W/l ../.config/x`, `rm l; echo x >l`, NothingKept, `"l"`},
+		{"a program of the home that is a link", "", `mkdir -p ../.local/bin; ln -s ../../ws/prog ../.local/bin/prog`, `echo x >prog`, NothingKept, `"prog"`},
+		{"a folder of the home that is the workspace", "", `ln -s ws ../.vim`, `true`, NotConfined, ".vim"},
+		{"a repository whose folder is a link", "", `mv vendor/lib/.git real; ln -s ../../real vendor/lib/.git`, `true`, NotConfined, "symbolic link"},
+		{"a repository behind a link", "", `mv vendor/lib/.git real; ln -s real way2; echo "gitdir: ../../way2" >vendor/lib/.git`, `true`, NotConfined, "symbolic link"},
+		{"a repository beside its file", "", `mv vendor/lib/.git real; rm real/HEAD; echo "gitdir: ../../real" >vendor/lib/.git`, `echo x >real/HEAD; mv real r; echo kept >kept`, 0, ""},
+		{"link that leads through the kernel", "", ``, `ln -s /proc/self/cwd/.aws/credentials m`, NothingKept, `"m"`},
+		{"link to a device", "", ``, `ln -s /dev/fd/9 m`, NothingKept, `"m"`},
+		{"link to nothing", "", ``, `ln -s /dev/null m`, 0, ""},
+	} {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.sh(t, m.ws, a.before)
+			dir := m.ws
+			if a.env == "SUB=1" {
+				m.sh(t, m.ws, `git config core.hooksPath pkg`)
+				m.ws += "/pkg"
+			}
+			before := m.seenFiles()
+			cmd := m.wrapped(a.call, strings.ReplaceAll(a.env, "$W", dir))
+			out, _ := cmd.CombinedOutput()
+			if a.code == 0 {
+				require.NotContains(t, string(out), "approvalbot:")
+				return
+			}
+			require.Equal(t, a.code, cmd.ProcessState.ExitCode(), "%s", out)
+			require.Contains(t, string(out), a.want)
+			require.Empty(t, differs(before, m.seenFiles()), "%s", out)
+		})
+	}
+}
+
+// Settings of one workspace name files of another.
+func TestK2_SettingsOfOneWorkspaceNameFilesOfAnother(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	other := m.home + "/other"
+	m.sh(t, m.ws, `mkdir ../other; git config core.hooksPath $HOME/other/hk`)
+	cmd := exec.Command("/proc/self/exe", m.state, m.ws, "sh", "-c", "mkdir "+other+"/hk; echo x >"+other+"/hk/post-commit")
+	cmd.Dir, cmd.Env = m.ws, append(m.env(), asWrapper+"=1", more+"="+other)
+	out, _ := cmd.CombinedOutput()
+	require.Equal(t, NothingKept, cmd.ProcessState.ExitCode(), "%s", out)
+	require.NoDirExists(t, other+"/hk")
+}
+
+// A repository that the host makes while a call runs can name what the call plants without knowing of it.
+func TestK2_RepositoriesThatAppearMeanwhile(t *testing.T) {
+	needsConfinement(t)
+	for _, host := range []string{`git init -q sub; git -C sub config core.hooksPath hk`, `git config diff.new.command sub/hk`} {
+		m := newMachine(t)
+		said, code := m.during(t, `mkdir -p sub/hk; echo x >sub/hk/post-commit`, host)
+		require.Equal(t, NothingKept, code, said)
+		require.Contains(t, said, "meanwhile")
+		require.NoFileExists(t, m.ws+"/sub/hk/post-commit")
+	}
+}
+
 // Settings that git cannot read, and a pipe where it would wait, keep a call from running.
 func TestK2_SettingsThatCannotBeReadRefuseTheCall(t *testing.T) {
 	t.Cleanup(func() { gitTime = 10 * time.Second })

@@ -4,9 +4,7 @@ package confine
 
 import (
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -89,6 +87,9 @@ func (g *guard) name(paths map[string]bool) {
 // shownOutside are folders that a link may lead to: an ordinary user writes nothing there.
 var shownOutside = []string{"/usr/", "/bin/", "/lib/", "/lib64/", "/sbin/", "/nix/store/"}
 
+// kernel are folders in which a name can lead each process elsewhere. A link there leads out, whatever it means here.
+var kernel = []string{"/proc/", "/dev/", "/sys/", "/run/"}
+
 // mostSteps and mostLinks bound how long links are followed. Of a call that goes beyond it nothing is kept.
 const (
 	mostSteps = 4 << 20
@@ -132,8 +133,8 @@ func (g *guard) follow(links map[string]string, at, rest string) (end string, th
 
 // inside gives what an absolute path is called below the root, if links of the host lead there.
 func (g *guard) inside(file string) (rel string, ok bool) {
-	system := func(dir string) bool { return strings.HasPrefix(file, dir) }
-	if !strings.HasPrefix(file, "/") || slices.ContainsFunc(shownOutside, system) {
+	system := func(dir string) bool { return strings.HasPrefix(file+"/", dir) }
+	if !strings.HasPrefix(file, "/") || slices.ContainsFunc(shownOutside, system) || slices.ContainsFunc(kernel, system) {
 		return "", false
 	}
 	if g.real == nil {
@@ -145,8 +146,16 @@ func (g *guard) inside(file string) (rel string, ok bool) {
 		}
 		real, known := g.real[file[:i]]
 		if !known {
-			real, _ = filepath.EvalSymlinks(file[:i])
-			g.real[file[:i]] = real
+			end, through := trail(file[:i])
+			for _, dir := range kernel {
+				if strings.HasPrefix(end+"/", dir) || slices.ContainsFunc(through, func(link string) bool { return strings.HasPrefix(link, dir) }) {
+					end = "/proc"
+				}
+			}
+			real, g.real[file[:i]] = end, end
+		}
+		if real == "/proc" {
+			return "", false
 		}
 		if workspace.Under(real, g.root) {
 			return strings.TrimLeft(real[len(g.root):]+file[i:], "/"), true
@@ -169,20 +178,6 @@ func (g *guard) leadsAstray(links map[string]string, rel string) (end string, as
 		}
 	}
 	return end, end != "/dev/null"
-}
-
-// hides gives the secrets of a list, and the files that links with a secret's name lead to.
-func (g *guard) hides(l *list) []string {
-	for rel := range l.Links {
-		if workspace.SecretLower(workspace.FoldPath(rel)) {
-			end, _, outside := g.follow(l.Links, "", rel)
-			info, err := os.Lstat(path.Join(g.root, end))
-			if !outside && err == nil && info.Mode().IsRegular() && !slices.Contains(l.secrets, end) {
-				l.secrets = append(l.secrets, end)
-			}
-		}
-	}
-	return l.secrets
 }
 
 // leadsTo gives the folded paths that a path of the workspace leads to and goes through.

@@ -237,7 +237,8 @@ func (c Call) different(watches []*Watch, obeyed *outside) error {
 	defer stop()
 	var lists []*list
 	for _, w := range watches {
-		now, err := w.guard.walk(int(w.root.Fd()), w.before.leaves)
+		fresh := guard{root: w.Root}
+		now, err := fresh.walk(int(w.root.Fd()), w.before.leaves)
 		if err != nil {
 			return err
 		}

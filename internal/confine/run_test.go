@@ -49,6 +49,25 @@ func (m machine) confined(t *testing.T, script string, env ...string) (string, i
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
+// during runs a script confined, and one of the host before it has ended.
+func (m machine) during(t *testing.T, call, host string) (string, int) {
+	t.Helper()
+	cmd := m.wrapped(call + `; echo ready; cat`)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	var said strings.Builder
+	cmd.Stderr = &said
+	require.NoError(t, cmd.Start())
+	_, err = out.Read(make([]byte, 6))
+	require.NoError(t, err)
+	m.sh(t, m.ws, host)
+	require.NoError(t, in.Close())
+	_ = cmd.Wait()
+	return said.String(), cmd.ProcessState.ExitCode()
+}
+
 // The command's own streams and exit status come through.
 func TestRun_IsTheCommandsOwn(t *testing.T) {
 	needsConfinement(t)
@@ -82,7 +101,7 @@ func TestK1_NoSecretIsRead(t *testing.T) {
 		m.sh(t, m.home, `
 mkdir -p .ssh .aws .config/gh .cache/x .docker other
 for f in .ssh/id_ed25519 .aws/credentials .netrc .config/gh/hosts.yml .cache/x/token .docker/config.json .bash_history other/file .npmrc; do echo `+secretText+` >$f; done
-cd ws; echo `+secretText+` >.env; echo `+secretText+` >prod.pem; ln .env innocent.txt; ln -s .env link; mkdir conf linked; echo `+secretText+` >conf/dev.vars2; ln -s ../conf/dev.vars2 linked/.env; ln -s $HOME/.ssh/id_ed25519 key
+cd ws; echo `+secretText+` >.env; echo `+secretText+` >prod.pem; ln .env innocent.txt; ln -s .env link; mkdir conf linked; echo `+secretText+` >conf/dev.vars2; ln -s ../conf/dev.vars2 linked/.env; mkdir k d bare bare/logs bare/refs; echo `+secretText+` >k/config; ln -s k .kube; echo `+secretText+` >d/other; ln -s other d/config.json; ln -s d .docker; echo x >bare/HEAD; echo `+secretText+` >bare/logs/id_rsa; echo `+secretText+` >bare/refs/server.pem; ln -s $HOME/.ssh/id_ed25519 key
 mkdir deep; echo `+secretText+` >deep/credentials.json; ln -s $HOME up; echo `+secretText+` >pkg/.npmrc`)
 		require.NoError(t, os.WriteFile(m.dir+"/beside", []byte(secretText), 0o644))
 		return m
@@ -95,6 +114,8 @@ cat prod.pem deep/credentials.json pkg/.npmrc
 cat innocent.txt
 cat link key
 cat conf/dev.vars2; cat linked/.env
+cat .kube/config k/config .docker/config.json d/config.json d/other
+cat bare/logs/id_rsa bare/refs/server.pem
 cat up/.netrc up/other/file
 cat ../.netrc ../../beside
 cp .env x; cat x

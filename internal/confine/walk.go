@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -31,6 +32,10 @@ type list struct {
 	many     map[[2]uint64]bool // secrets that have more names than one
 	size     int                // of links and their names
 	leaves   leaves
+}
+
+func newList() *list {
+	return &list{Repos: map[string]bool{}, Links: map[string]string{}, many: map[[2]uint64]bool{}, leaves: leaves{}}
 }
 
 type walker struct {
@@ -58,8 +63,7 @@ var trueTimes = map[int64]bool{0xef53: true, 0x58465342: true, 0x9123683e: true,
 
 // walk lists the workspace behind a descriptor.
 func (g *guard) walk(root int, known leaves) (*list, error) {
-	w := walker{guard: g, known: known, start: time.Now().UnixNano(),
-		out: &list{Repos: map[string]bool{}, Links: map[string]string{}, many: map[[2]uint64]bool{}, leaves: leaves{}}}
+	w := walker{guard: g, known: known, start: time.Now().UnixNano(), out: newList()}
 	var fs unix.Statfs_t
 	w.exact = unix.Fstatfs(root, &fs) == nil && trueTimes[fs.Type]
 	var st unix.Stat_t
@@ -67,6 +71,9 @@ func (g *guard) walk(root int, known leaves) (*list, error) {
 		return nil, fmt.Errorf("workspace %s cannot be looked into; allow it with chmod u+rx", g.root)
 	}
 	err := w.dir(root, "", g.top(), 0)
+	if err == nil {
+		err = w.linked(root)
+	}
 	if err == nil && len(w.out.many) > 0 {
 		w.twins = true
 		err = w.dir(root, "", g.top(), 0)
@@ -169,18 +176,66 @@ func (w *walker) file(fd int, name, rel string, p place) {
 	top, _, _ := strings.Cut(p.Under, "/")
 	branch := p.Git && (top == "refs" || top == "logs" || top == "objects") && !strings.HasPrefix(name, ".") // no branch begins with a dot
 	is := p.Git && workspace.AnyPart(p.Under, func(c string) bool { return c == "git-crypt" }) || !branch && workspace.SecretLower(p.Under)
-	var st unix.Stat_t
-	if !is && !w.twins || is && w.twins || unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+	if !is && !w.twins || is && w.twins {
 		return
 	}
-	inode := [2]uint64{st.Dev, st.Ino}
-	switch {
-	case is && st.Nlink > 1:
-		w.out.many[inode] = true
-		fallthrough
-	case is, w.out.many[inode]:
+	if st, there := lstat(fd, name); there && (is || w.out.many[inodeOf(st)]) {
+		w.secret(rel, st)
+	}
+}
+
+func inodeOf(st unix.Stat_t) [2]uint64 { return [2]uint64{uint64(st.Dev), st.Ino} }
+
+func (w *walker) secret(rel string, st unix.Stat_t) {
+	if st.Nlink > 1 {
+		w.out.many[inodeOf(st)] = true
+	}
+	if kind(st) == unix.S_IFREG && !slices.Contains(w.out.secrets, rel) {
 		w.out.secrets = append(w.out.secrets, rel)
 	}
+}
+
+// linked notes secrets by the names that links give them: to files, and to what is in folders.
+func (w *walker) linked(root int) error {
+	w.steps = 0
+	under := w.top().Under
+	to := func(from, called string) (end string) {
+		end, _, outside := w.follow(w.out.Links, "", from)
+		if st, is := lstat(root, end); !outside && is && workspace.SecretLower(join(under, workspace.FoldPath(called))) {
+			w.secret(end, st)
+		}
+		return end
+	}
+	for _, rel := range sorted(w.out.Links) {
+		end, dir := to(rel, rel), workspace.FoldPath(rel)
+		parent, own := splitPath(dir)
+		_, parent = splitPath(parent)
+		if !strings.HasPrefix(own, ".") && !strings.HasPrefix(parent, ".") && !workspace.SecretLower(dir+"/x.json") {
+			continue // what is in it has the names that it has there
+		}
+		fd, put, err := openAnyway(root, end, unix.O_DIRECTORY)
+		if end == "" || err != nil {
+			continue
+		}
+		sub := walker{guard: w.guard, out: newList()}
+		err = sub.dir(fd, end, place{Under: join(under, dir)}, 0)
+		put()
+		_ = unix.Close(fd)
+		if err != nil {
+			return err
+		}
+		w.out.secrets = append(w.out.secrets, sub.out.secrets...)
+		maps.Copy(w.out.many, sub.out.many)
+		for link := range sub.out.Links {
+			to(link, rel+strings.TrimPrefix(link, end))
+		}
+	}
+	slices.Sort(w.out.secrets)
+	w.out.secrets = slices.Compact(w.out.secrets)
+	if w.steps > mostSteps/4 {
+		return fmt.Errorf("the links of workspace %s lead through too many folders to be followed; remove links, or name a smaller workspace", w.root)
+	}
+	return nil
 }
 
 type dirent struct {
