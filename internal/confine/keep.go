@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,16 +19,13 @@ import (
 
 // keep moves what a call left from the upper directory to the workspace. If it fails, or this process dies after the
 // marker, the rest goes to the quarantine: nothing is copied that was judged beside another workspace.
-func (w *Watch) keep(upper int) error {
-	if all, err := entries(upper); err == nil && len(all) == 0 && w.sameMode(upper) {
+func (w *Watch) keep(upper int, p plan) error {
+	if w.something(upper) == nil {
 		return w.drop() // most calls change nothing
 	}
-	if err := w.whole("call/keep", []byte("copied back")); err != nil {
-		return err
-	}
-	err := w.back(upper)
+	err := w.back(upper, p)
 	if err == nil {
-		return nil
+		return errors.Join(os.Remove(w.path("call/keep")), w.drop())
 	}
 	rest, failed := w.quarantine()
 	return errors.Join(fmt.Errorf("not everything that the call did in %s was copied back (%w); the rest "+
@@ -38,164 +37,295 @@ func (w *Watch) sameMode(upper int) bool {
 	return unix.Fstat(upper, &u) == nil && unix.Fstat(int(w.root.Fd()), &l) == nil && (u.Mode^l.Mode)&01777 == 0
 }
 
-func (w *Watch) back(upper int) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(upper, &st); err != nil {
+// mark says that from now on what the call did is dropped no more: it is copied back, or goes to the quarantine. The file was
+// made before the command began, so that a full disk is no reason.
+func (w *Watch) mark() error {
+	f, err := os.Open(w.path("call/marker"))
+	if errors.Is(err, os.ErrNotExist) {
+		_, err = os.Lstat(w.path("call/keep"))
 		return err
 	}
-	if err := w.copyDir(upper, int(w.root.Fd()), st, false); err != nil {
+	if err != nil {
 		return err
 	}
-	return errors.Join(os.Remove(w.path("call/keep")), w.drop())
+	defer f.Close()
+	return errors.Join(f.Sync(), os.Rename(w.path("call/marker"), w.path("call/keep")), w.call.Sync())
 }
 
 // step is called before each change of a workspace, for tests.
 var step = func() {}
 
-// copyDir makes a directory what the upper one says, and gives it its mode and time. Both are written to meanwhile.
-func (w *Watch) copyDir(up, low int, u unix.Stat_t, hides bool) error {
-	var l unix.Stat_t
-	if err := unix.Fstat(low, &l); err != nil {
-		return err
-	}
-	for fd, mode := range map[int]uint32{up: u.Mode, low: l.Mode} {
-		if mode&0700 != 0700 {
-			if err := unix.Fchmod(fd, mode&07777|0700); err != nil {
-				return err
+// errMeanwhile ends a copy: what was judged is there no more.
+var errMeanwhile = errors.New("another program changed it meanwhile")
+
+// copier carries out a plan.
+type copier struct {
+	fresh    string // name in the workspace of a file that is being copied from another file system
+	up, low  chain
+	ours     map[[2]uint64]unix.Timespec // when we took a name from a file that has more
+	expected map[string][2]uint64        // the folders of the workspace
+	opened   map[string]uint32           // modes of folders that we had to write to
+}
+
+func (w *Watch) back(upper int, p plan) error {
+	c := copier{fresh: w.fresh, ours: map[[2]uint64]unix.Timespec{}, expected: map[string][2]uint64{}, opened: map[string]uint32{}}
+	c.up, c.low = chain{root: upper}, chain{root: int(w.root.Fd()), expected: c.expected}
+	defer c.up.close()
+	defer c.low.close()
+	for _, list := range [][]change{p.puts, p.removals} {
+		for _, ch := range list {
+			if kind(ch.low) == unix.S_IFDIR {
+				c.expected[ch.rel] = inodeOf(ch.low)
 			}
 		}
 	}
-	all, err := entries(up)
-	if err != nil {
-		return err
+	do := func(all iter.Seq2[int, change], one func(change) error) error {
+		for _, ch := range all {
+			step()
+			if err := one(ch); err != nil {
+				return fmt.Errorf("%.80q: %w", ch.rel, err)
+			}
+		}
+		return nil
 	}
-	if hides {
-		if err := w.uncover(up, low, all); err != nil {
+	for _, err := range []func() error{
+		func() error { return do(slices.All(p.puts), c.put) },
+		func() error { return do(slices.All(p.removals), c.remove) },
+		func() error { return do(slices.All(p.late), c.put) },
+		func() error { return do(slices.Backward(p.puts), c.settle) },
+	} {
+		if err := err(); err != nil {
 			return err
 		}
 	}
-	for _, d := range all {
-		step()
-		if err := w.copyEntry(up, low, d.name); err != nil {
-			return fmt.Errorf("%.80q: %w", d.name, err)
-		}
+	return nil
+}
+
+// put makes a folder, or moves a file or link to the name that it has in the workspace.
+func (c *copier) put(ch change) error {
+	dir, name := splitPath(ch.rel)
+	isDir := kind(ch.up) == unix.S_IFDIR
+	if isDir && kind(ch.low) == unix.S_IFDIR {
+		return nil // each time that it is opened its inode is looked at
+	}
+	low, err := c.writable(dir)
+	if err != nil {
+		return err
+	}
+	if isDir {
+		err := c.instead(low, name, ch.low, func() error {
+			if ch.low.Mode != 0 {
+				if err := unix.Unlinkat(low, name, 0); err != nil {
+					return err
+				}
+			}
+			return unix.Mkdirat(low, name, 0700)
+		})
+		made, _ := lstat(low, name)
+		c.expected[ch.rel] = inodeOf(made)
+		return err
+	}
+	up, err := c.up.open(dir)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(unix.Fchmod(up, 0700), strip(up, name, ch.up)); err != nil {
+		return err
+	}
+	return c.instead(low, name, ch.low, func() error { return c.move(up, low, name, ch) })
+}
+
+func (c *copier) remove(ch change) error {
+	dir, name := splitPath(ch.rel)
+	low, err := c.writable(dir)
+	if err != nil {
+		return err
+	}
+	flags := 0
+	if kind(ch.low) == unix.S_IFDIR {
+		flags = unix.AT_REMOVEDIR
+	}
+	return c.instead(low, name, ch.low, func() error { return unix.Unlinkat(low, name, flags) })
+}
+
+// settle gives a folder its mode, if the call changed that, and its time. Both are written to meanwhile.
+func (c *copier) settle(ch change) error {
+	if kind(ch.up) != unix.S_IFDIR {
+		return nil
+	}
+	low, err := c.low.open(ch.rel)
+	if err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(low, &st); err != nil {
+		return err
+	}
+	mode, opened := c.opened[ch.rel]
+	if !opened {
+		mode = st.Mode & 07777
 	}
 	// Set-id bits stay as they are: a call gives none.
-	if mode := u.Mode&01777 | l.Mode&06000; mode != l.Mode&07777 || l.Mode&0700 != 0700 {
+	if want := ch.up.Mode&01777 | st.Mode&06000; ch.low.Mode&01777 != ch.up.Mode&01777 || kind(ch.low) != unix.S_IFDIR {
+		if kind(ch.low) == unix.S_IFDIR && mode != ch.low.Mode&07777 {
+			return errMeanwhile
+		}
+		mode = want
+	}
+	if mode != st.Mode&07777 {
 		if err := unix.Fchmod(low, mode); err != nil {
 			return err
 		}
 	}
-	times := []unix.Timespec{u.Atim, u.Mtim}
+	times := []unix.Timespec{ch.up.Atim, ch.up.Mtim}
 	_ = unix.UtimesNanoAt(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", low), times, 0) // another user's folder keeps its time
 	return nil
 }
 
-// uncover removes what an opaque directory hides, and then its mark: what is moved from now on is not hidden. Of a directory
-// below all is hidden, also if there is a new one of that name.
-func (w *Watch) uncover(up, low int, all []dirent) error {
-	made := map[string]bool{}
-	for _, d := range all {
-		made[d.name] = true
-	}
-	hidden, err := entries(low)
+// writable opens a folder of the workspace to change the names in it.
+func (c *copier) writable(dir string) (int, error) {
+	low, err := c.low.open(dir)
 	if err != nil {
-		return err
+		return -1, err
 	}
-	for _, d := range hidden {
-		if !made[d.name] || d.kind == unix.DT_DIR {
-			step()
-			if err := remove(low, d.name, -1, 0); err != nil {
-				return err
-			}
-		}
-	}
-	return unix.Fremovexattr(up, ofOverlay+"opaque")
+	return low, c.allow(low, dir)
 }
 
-func (w *Watch) copyEntry(up, low int, name string) error {
-	u, is := lstat(up, name)
-	l, was := lstat(low, name)
-	// Another program may have changed it since it was judged. When the copy replaces a file, the time of change of that
-	// one's other names is new too, and not that of its content.
-	if was && kind(l) != unix.S_IFDIR && min(l.Ctim.Nano(), l.Mtim.Nano()) >= w.began {
-		return errors.New("another program changed it meanwhile")
+// allow lets the owner of a folder change the names in it, until it is settled.
+func (c *copier) allow(low int, dir string) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(low, &st); err != nil || st.Mode&0700 == 0700 || int(st.Uid) != os.Geteuid() {
+		return err
 	}
+	c.opened[dir] = st.Mode & 07777
+	return unix.Fchmod(low, st.Mode&07777|0700)
+}
+
+// instead does what takes a name away or gives it, if what has it now is what was judged. The time of change of a file's
+// other names is new by that alone.
+func (c *copier) instead(low int, name string, was unix.Stat_t, do func() error) error {
+	now, is := lstat(low, name)
+	ours := c.ours[inodeOf(now)]
+	isDir := kind(was) == unix.S_IFDIR
 	switch {
-	case !is:
-		return nil
-	case kind(u) == unix.S_IFDIR:
-	case kind(u) != unix.S_IFREG && kind(u) != unix.S_IFLNK: // removed, or a socket or a pipe, which lived in the call
-		if err := remove(low, name, -1, 0); err != nil {
-			return err
-		}
-		return unix.Unlinkat(up, name, 0)
-	default:
-		if was && kind(l) == unix.S_IFDIR {
-			if err := remove(low, name, -1, 0); err != nil {
-				return err
-			}
-		}
-		return move(up, low, name, u)
+	case was.Mode == 0 && !is:
+		return do()
+	case was.Mode == 0, !is, inodeOf(now) != inodeOf(was):
+		return errMeanwhile
+	case isDir:
+		return do()
+	case now.Mode != was.Mode, now.Size != was.Size, now.Mtim != was.Mtim, now.Ctim != was.Ctim && now.Ctim != ours:
+		return errMeanwhile
+	case was.Nlink == 1:
+		return do()
 	}
-	hides := opaque(up, name)
-	if was && kind(l) != unix.S_IFDIR {
-		if err := remove(low, name, -1, 0); err != nil {
-			return err
-		}
-	}
-	if err := unix.Mkdirat(low, name, 0700); err != nil && !errors.Is(err, unix.EEXIST) {
+	handle, err := unix.Openat(low, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
 		return err
 	}
-	return w.copyBelow(up, low, name, u, hides)
+	defer unix.Close(handle)
+	if err := do(); err != nil {
+		return err
+	}
+	if err := unix.Fstat(handle, &now); err != nil {
+		return err
+	}
+	c.ours[inodeOf(now)] = now.Ctim
+	return nil
 }
 
-func (w *Watch) copyBelow(up, low int, name string, u unix.Stat_t, hides bool) error {
-	from, _, err := openAnyway(up, name, unix.O_DIRECTORY)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(from)
-	to, _, err := openAnyway(low, name, unix.O_DIRECTORY)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(to)
-	if err := w.copyDir(from, to, u, hides); err != nil {
-		return err
-	}
-	return unix.Unlinkat(up, name, unix.AT_REMOVEDIR)
+// chain opens folders below a root, one by one, through no link and no mount.
+type chain struct {
+	root     int
+	names    []string
+	fds      []int
+	expected map[string][2]uint64 // inodes, if they matter
 }
+
+func (c *chain) open(rel string) (int, error) {
+	parts := strings.FieldsFunc(rel, func(r rune) bool { return r == '/' })
+	shared := 0
+	for shared < min(len(parts), len(c.names)) && parts[shared] == c.names[shared] {
+		shared++
+	}
+	c.cut(shared)
+	for i := shared; i < len(parts); i++ {
+		at := c.top()
+		how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV}
+		fd, err := unix.Openat2(at, parts[i], &how)
+		if err != nil {
+			return -1, err
+		}
+		c.names, c.fds = append(c.names, parts[i]), append(c.fds, fd)
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil {
+			return -1, err
+		}
+		if c.expected != nil && c.expected[strings.Join(c.names, "/")] != inodeOf(st) {
+			c.cut(i)
+			return -1, errMeanwhile
+		}
+	}
+	return c.top(), nil
+}
+
+func (c *chain) top() int {
+	if len(c.fds) == 0 {
+		return c.root
+	}
+	return c.fds[len(c.fds)-1]
+}
+
+func (c *chain) cut(n int) {
+	for len(c.fds) > n {
+		_ = unix.Close(c.top())
+		c.fds, c.names = c.fds[:len(c.fds)-1], c.names[:len(c.names)-1]
+	}
+}
+
+func (c *chain) close() { c.cut(0) }
 
 // move gives a name of the workspace the file or link of the upper directory, at once.
-func move(up, low int, name string, st unix.Stat_t) error {
-	if kind(st) == unix.S_IFREG {
-		if err := strip(up, name, st); err != nil {
-			return err
-		}
-	}
-	err := unix.Renameat(up, name, low, name)
+func (c *copier) move(up, low int, name string, ch change) error {
+	err := rename(up, name, low, name, ch)
 	if !errors.Is(err, unix.EXDEV) {
 		return err
 	}
-	fresh := ".approvalbot-" + rand.Text()
-	if kind(st) == unix.S_IFLNK {
-		target, readErr := readlink(up, name)
-		err = errors.Join(readErr, unix.Symlinkat(target, low, fresh))
-	} else {
-		err = copied(up, low, name, fresh, st)
+	root := c.low.root
+	if err := c.allow(root, ""); err != nil {
+		return err
 	}
-	times := []unix.Timespec{st.Atim, st.Mtim}
+	if kind(ch.up) == unix.S_IFLNK {
+		target, readErr := readlink(up, name)
+		err = errors.Join(readErr, unix.Symlinkat(target, root, c.fresh))
+	} else {
+		err = copied(up, root, name, c.fresh, ch.up)
+	}
+	times := []unix.Timespec{ch.up.Atim, ch.up.Mtim}
 	if err == nil {
-		err = errors.Join(unix.UtimesNanoAt(low, fresh, times, unix.AT_SYMLINK_NOFOLLOW), unix.Renameat(low, fresh, low, name))
+		err = errors.Join(unix.UtimesNanoAt(root, c.fresh, times, unix.AT_SYMLINK_NOFOLLOW), rename(root, c.fresh, low, name, ch))
 	}
 	if err != nil {
-		_ = unix.Unlinkat(low, fresh, 0)
+		_ = unix.Unlinkat(root, c.fresh, 0)
 		return err
 	}
 	return unix.Unlinkat(up, name, 0)
 }
 
+// rename takes no name that was free when it was judged.
+func rename(from int, name string, to int, as string, ch change) error {
+	if ch.low.Mode != 0 {
+		return unix.Renameat(from, name, to, as)
+	}
+	err := unix.Renameat2(from, name, to, as, unix.RENAME_NOREPLACE)
+	if errors.Is(err, unix.EINVAL) { // not every file system knows it
+		err = unix.Renameat(from, name, to, as)
+	}
+	return err
+}
+
+// copied copies a file with its holes.
 func copied(up, low int, name, fresh string, st unix.Stat_t) error {
 	in, _, err := openAnyway(up, name, unix.O_NONBLOCK)
 	if err != nil {
@@ -208,8 +338,19 @@ func copied(up, low int, name, fresh string, st unix.Stat_t) error {
 		return err
 	}
 	to := os.NewFile(uintptr(out), fresh)
-	_, err = io.Copy(to, from)
-	return errors.Join(err, unix.Fchmod(out, st.Mode&01777), to.Close())
+	for at := int64(0); err == nil; {
+		data, end := unix.Seek(in, at, unix.SEEK_DATA)
+		if end != nil { // no more than a hole
+			break
+		}
+		at, err = unix.Seek(in, data, unix.SEEK_HOLE)
+		_, inErr := from.Seek(data, io.SeekStart)
+		_, outErr := to.Seek(data, io.SeekStart)
+		if err = errors.Join(err, inErr, outErr); err == nil {
+			_, err = io.CopyN(to, from, at-data)
+		}
+	}
+	return errors.Join(err, to.Truncate(st.Size), unix.Fchmod(out, st.Mode&01777), to.Close())
 }
 
 // strip takes from a file what only the overlay or a call gave it: notes of the kernel, and set-id bits.
@@ -313,11 +454,15 @@ func (w *Watch) drop() error {
 // mostQuarantined is how many of the newest calls of which nothing was kept can be looked at.
 const mostQuarantined = 5
 
-// quarantine moves what a call did out of the way, closed so that nothing obeys it while somebody looks.
+// quarantine moves what a call did out of the way, closed so that nothing obeys it while somebody looks. What cannot be moved
+// stays, and the next call tries again.
 func (w *Watch) quarantine() (string, error) {
 	dir, upper := w.path("quarantine"), w.path("call/upper")
 	to := filepath.Join(dir, time.Now().UTC().Format("20060102T150405.000000000Z"))
-	err := errors.Join(os.MkdirAll(dir, 0700), os.Chmod(upper, 0700), os.Rename(upper, to), os.Chmod(to, 0))
+	if err := errors.Join(w.mark(), os.Chmod(upper, 0700), os.Rename(upper, to)); err != nil {
+		return upper, fmt.Errorf("what it did stays there, and keeps other calls from this workspace until it can be moved: %w", err)
+	}
+	err := os.Chmod(to, 0)
 	all, readErr := os.ReadDir(dir) // sorted by name, which is by time
 	for _, old := range all[:max(0, len(all)-mostQuarantined)] {
 		err = errors.Join(err, w.discard(filepath.Join("quarantine", old.Name())))

@@ -46,7 +46,18 @@ const shows = "APPROVALBOT_TEST_SHOWS"
 // killedAt is set to the number of changes of the workspace after which the wrapper is killed.
 const killedAt = "APPROVALBOT_TEST_KILLED_AT"
 
+// whileCopied is set to the file of a script that the host runs before the first change of the workspace.
+const whileCopied = "APPROVALBOT_TEST_WHILE_COPIED"
+
 func wrap(args []string) int {
+	if script := os.Getenv(whileCopied); script != "" {
+		step = func() {
+			step = func() {}
+			if out, err := exec.Command("sh", "-e", script).CombinedOutput(); err != nil {
+				fmt.Fprintf(os.Stderr, "%s: %v, %s\n", script, err, out)
+			}
+		}
+	}
 	if n := os.Getenv(killedAt); n != "" {
 		left, _ := strconv.Atoi(n)
 		step = func() {

@@ -93,45 +93,117 @@ func TestOverlay_AConflictKeepsNothing(t *testing.T) {
 		{"host removes", `echo call >>main.go`, `rm main.go`, "main.go"},
 		{"host makes the same", `echo call >both`, `echo host >both`, "both"},
 		{"host removes the folder", `echo call >builds/x; chmod 700 builds`, `rm -r builds`, "builds"},
+		{"host exchanges a folder that the call writes in", `echo call >>src/f`, `mv src src.bak; mv src.new src`, "src"},
+		{"host exchanges a folder that the call replaces", `rm -rf build; mkdir build; echo n >build/new`, `mv build build.1; mv results build`, "build"},
+		{"host exchanges a folder that the call removes", `rm -r src`, `mv src src.bak; mv src.new src`, "src"},
+		{"both change a mode", `chmod 711 src`, `chmod 700 src`, "src"},
 		{"host makes it a folder", `echo call >both`, `mkdir both; echo host >both/x`, "both"},
 	} {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
 			m.sh(t, m.ws, `git config --unset include.path more; rm tools/git.inc tools/*.sh; git rm -rq --cached tools; printf '[core]\n' >.git/config; rm .git/hooks/*`)
-			cmd := m.wrapped(a.call + `; echo other >other; echo ready; cat`)
-			out, err := cmd.StdoutPipe()
-			require.NoError(t, err)
-			in, err := cmd.StdinPipe()
-			require.NoError(t, err)
-			var said strings.Builder
-			cmd.Stderr = &said
-			require.NoError(t, cmd.Start())
-			_, err = out.Read(make([]byte, 6))
-			require.NoError(t, err)
-			m.sh(t, m.ws, a.host)
-			before := m.seenFiles()
-			require.NoError(t, in.Close())
-			_ = cmd.Wait()
-			require.Equal(t, NothingKept, cmd.ProcessState.ExitCode(), said.String())
-			require.Contains(t, said.String(), "meanwhile")
-			require.Contains(t, said.String(), fmt.Sprintf("%q", a.want))
+			m.sh(t, m.ws, `mkdir src src.new build results; echo old >src/f; echo new >src.new/f; echo kept >src.new/g; echo o >build/old; echo kept >results/data`)
+			var before map[string]string
+			said, code := m.during(t, a.call+`; echo other >other`, a.host, func() { before = m.seenFiles() })
+			require.Equal(t, NothingKept, code, said)
+			require.Contains(t, said, "meanwhile")
+			require.Contains(t, said, fmt.Sprintf("%q", a.want))
 			require.Empty(t, differs(before, m.seenFiles()))
 		})
 	}
 	m := newMachine(t) // others' work beside it is none
-	cmd := m.wrapped(`echo call >mine; mkdir -p pkg/n; rm main.go; echo ready; cat`)
-	out, err := cmd.StdoutPipe()
+	said, code := m.during(t, `echo call >mine; mkdir -p pkg/n; rm main.go`, `echo host >theirs; mkdir -p pkg/n; echo host >pkg/n/theirs; chmod 700 pkg .`)
+	require.Equal(t, 0, code, said)
+	m.sh(t, m.ws, `test -e mine -a -e theirs -a -e pkg/n/theirs -a ! -e main.go; test "$(stat -c %a . pkg pkg/n | tr '\n' ' ')" = "700 700 755 "`)
+}
+
+// What the host changes while work is copied back is the host's too: the copy ends there, and says so.
+func TestOverlay_WhatChangesDuringTheCopyIsTheHosts(t *testing.T) {
+	needsConfinement(t)
+	for _, a := range []struct{ name, call, host, see string }{
+		{"an older file is renamed over", `echo call >t/f`, `cp -p $HOME/old t/tmp; mv t/tmp t/f`, `test "$(cat t/f)" = older`},
+		{"a file is written to", `echo call >t/f`, `echo host >>t/f`, `grep host t/f`},
+		{"a file that is removed is replaced", `rm t/f`, `cp -p $HOME/old t/tmp; mv t/tmp t/f`, `test "$(cat t/f)" = older`},
+		{"a folder that is removed gets a file", `rm -r t`, `echo host >t/host`, `test -e t/host -a ! -e t/none`},
+		{"a folder is exchanged", `echo call >t/f`, `mv t t.bak; mkdir t; cp -p $HOME/old t/f`, `test "$(cat t/f)" = older`},
+		{"a new name is taken", `echo call >t/n`, `cp -p $HOME/old t/n`, `test "$(cat t/n)" = older`},
+		{"a hidden file is replaced", `rm -r t; mkdir t; echo call >t/n`, `cp -p $HOME/old t/tmp; mv t/tmp t/f`, `test "$(cat t/f)" = older`},
+		{"a mode is changed", `chmod 711 t`, `chmod 700 t`, `test $(stat -c %a t) = 700`},
+	} {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.sh(t, m.ws, `echo older >../old; touch -d 2020-01-01 ../old; mkdir t; echo f >t/f`)
+			said, code := m.confined(t, a.call+`; echo z >zz`, m.whileCopied(t, a.host))
+			require.Equal(t, NothingKept, code, said)
+			require.Contains(t, said, "was copied back")
+			m.sh(t, m.ws, a.see)
+		})
+	}
+}
+
+// whileCopied has a script run before the first change of the workspace.
+func (m machine) whileCopied(t *testing.T, script string) string {
+	t.Helper()
+	require.NoError(t, os.WriteFile(m.dir+"/during.sh", []byte(script), 0o600))
+	return whileCopied + "=" + m.dir + "/during.sh"
+}
+
+// Names of one file are written one after the other, whatever time the file has.
+func TestOverlay_OurOwnChangesEndNoCopy(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.ws, `echo x >a1; ln a1 a2; ln a1 a3`)
+	for _, script := range []string{
+		`echo x >p; ln p q; touch -d 2099-01-01 p`,
+		`echo y >p; echo y >q; chmod 600 p; echo n >n; echo 1 >a1; echo 2 >a2; rm a3`,
+		`rm p q`,
+	} {
+		said, code := m.confined(t, script)
+		require.Equal(t, 0, code, said)
+	}
+	m.sh(t, m.ws, `test "$(cat a1 a2 n | tr '\n' ' ')" = "1 2 n " -a ! -e p -a ! -e a3`)
+}
+
+// Work that cannot be moved into the quarantine stays where it is, which is said, until it can.
+func TestOverlay_WorkIsNeverDroppedForWantOfAQuarantine(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	dir := stateOf(m.state, m.ws)
+	said, code := m.during(t, `echo x >.envrc; echo precious >work`, "chmod 500 "+dir+"/quarantine")
+	require.Equal(t, NothingKept, code, said)
+	require.Contains(t, said, dir+"/call/upper")
+	require.FileExists(t, dir+"/call/upper/work")
+	said, code = m.confined(t, `true`)
+	require.Equal(t, NotConfined, code, said)
+	require.FileExists(t, dir+"/call/upper/work")
+	m.sh(t, m.ws, "chmod 700 "+dir+"/quarantine")
+	said, code = m.confined(t, `true`)
+	require.Equal(t, 0, code, said)
+	m.sh(t, m.ws, "cd "+dir+"/quarantine; chmod 700 *; cat */work")
+}
+
+// A file that was being copied from another file system is removed by the next call; holes stay holes.
+func TestOverlay_FromAnotherFileSystem(t *testing.T) {
+	needsConfinement(t)
+	if unix.Access("/dev/shm", unix.W_OK) != nil {
+		return
+	}
+	m := newMachine(t)
+	state, err := os.MkdirTemp("/dev/shm", "confine-")
 	require.NoError(t, err)
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	_, err = out.Read(make([]byte, 6))
-	require.NoError(t, err)
-	m.sh(t, m.ws, `echo host >theirs; mkdir -p pkg/n; echo host >pkg/n/theirs`)
-	require.NoError(t, in.Close())
-	require.NoError(t, cmd.Wait())
-	m.sh(t, m.ws, `test -e mine -a -e theirs -a -e pkg/n/theirs -a ! -e main.go`)
+	t.Cleanup(func() { _ = exec.Command("sh", "-c", "chmod -R u+rwx "+state+"; rm -rf "+state).Run() })
+	m.state = state
+	said, code := m.confined(t, `truncate -s 300M holes; echo x >h1; dd if=/dev/zero of=holes bs=4k count=1 seek=9 conv=notrunc 2>/dev/null`)
+	require.Equal(t, 0, code, said)
+	m.sh(t, m.ws, `test $(stat -c %s holes) = 314572800 -a $(stat -c %b holes) -lt 1000`)
+	_, code = m.confined(t, `echo y >h1; echo y >h2`, killedAt+"=2")
+	require.Equal(t, -1, code)
+	m.sh(t, m.ws, `echo half >"$(cat `+stateOf(m.state, m.ws)+`/call/keep)"; ls -A | grep approvalbot-`)
+	said, code = m.confined(t, `true`)
+	require.Equal(t, 0, code, said)
+	m.sh(t, m.ws, `! ls -A | grep approvalbot-`)
 }
 
 // lister prints a tree as it means something: names, kinds, modes, times, contents, targets.
@@ -323,6 +395,30 @@ func TestOverlay_NoOtherPathLeadsToTheWorkspace(t *testing.T) {
 	require.Contains(t, said, "shown")
 	require.NotZero(t, code)
 	require.FileExists(t, m.ws+"/new")
+}
+
+// If the first of two workspaces is not all copied back, by a kill or an error, the other's work goes to the quarantine.
+func TestOverlay_TheSecondWorkspaceIsNotCopiedAfterTheFirstFailed(t *testing.T) {
+	needsConfinement(t)
+	for _, env := range []string{killedAt + "=1", ""} {
+		m := newMachine(t)
+		if env == "" {
+			env = m.whileCopied(t, "echo host >first")
+		}
+		other := m.home + "/zother"
+		require.NoError(t, os.Mkdir(other, 0o755))
+		run := func(script, env string) string {
+			cmd := exec.Command("/proc/self/exe", m.state, m.ws, "sh", "-c", script)
+			cmd.Dir, cmd.Env = m.ws, append(m.env(env), asWrapper+"=1", more+"="+other)
+			said, _ := cmd.CombinedOutput()
+			return string(said)
+		}
+		said := run("echo x >first; echo precious >"+other+"/made", env)
+		require.NoFileExists(t, other+"/made", said)
+		said += run("true", "")
+		require.NoFileExists(t, other+"/made", said)
+		m.sh(t, m.ws, "cd "+stateOf(m.state, other)+"/quarantine; chmod 700 *; cat */made")
+	}
 }
 
 // Two workspaces are kept together or not at all.

@@ -197,9 +197,8 @@ func Run(ctx context.Context, c Call) (status, changed int, err error) {
 
 // conclude judges what a call did, and copies it back or moves it into the quarantine.
 func (c Call) conclude(watches []*Watch, obeyed *outside) (changed int, err error) {
-	var ends []error
 	different := c.different(watches, obeyed)
-	all, refused := make([]Refused, len(watches)), false
+	all, plans, refused := make([]Refused, len(watches)), make([]plan, len(watches)), false
 	for i, w := range watches {
 		r := &all[i]
 		r.Root, r.Why = w.Root, w.upper(func(upper int) error {
@@ -207,18 +206,32 @@ func (c Call) conclude(watches []*Watch, obeyed *outside) (changed int, err erro
 				return different
 			}
 			j, err := w.judge(upper)
-			if err == nil {
-				changed += j.changed
-				r.Names, r.Meanwhile = sorted(j.protected), sorted(j.meanwhile)
+			if err != nil || len(j.protected)+len(j.meanwhile) > 0 {
+				if err == nil {
+					r.Names, r.Meanwhile, refused = sorted(j.protected), sorted(j.meanwhile), true
+				}
+				return err
 			}
-			return err
+			changed, plans[i] = changed+j.changed, j.plan
+			if w.something(upper) == nil {
+				return nil
+			}
+			return w.mark() // of all before the first copy
 		})
-		refused = refused || r.Why != nil || len(r.Names)+len(r.Meanwhile) > 0
+		refused = refused || r.Why != nil
 	}
+	var ends []error
 	for i, w := range watches {
 		if !refused {
-			ends = append(ends, w.upper(w.keep))
+			err := w.upper(func(upper int) error { return w.keep(upper, plans[i]) })
+			ends = append(ends, err)
+			if refused = err != nil; refused {
+				different = fmt.Errorf("what it did in %s is not all there", w.Root)
+			}
 			continue
+		}
+		if all[i].Why == nil && len(all[i].Names)+len(all[i].Meanwhile) == 0 {
+			all[i].Why = different
 		}
 		var failed error
 		all[i].Quarantine, failed = w.quarantine()

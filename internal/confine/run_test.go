@@ -50,7 +50,7 @@ func (m machine) confined(t *testing.T, script string, env ...string) (string, i
 }
 
 // during runs a script confined, and one of the host before it has ended.
-func (m machine) during(t *testing.T, call, host string) (string, int) {
+func (m machine) during(t *testing.T, call, host string, then ...func()) (string, int) {
 	t.Helper()
 	cmd := m.wrapped(call + `; echo ready; cat`)
 	out, err := cmd.StdoutPipe()
@@ -63,6 +63,9 @@ func (m machine) during(t *testing.T, call, host string) (string, int) {
 	_, err = out.Read(make([]byte, 6))
 	require.NoError(t, err)
 	m.sh(t, m.ws, host)
+	for _, do := range then {
+		do()
+	}
 	require.NoError(t, in.Close())
 	_ = cmd.Wait()
 	return said.String(), cmd.ProcessState.ExitCode()

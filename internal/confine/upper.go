@@ -23,42 +23,65 @@ const ofOverlay = "user.overlay."
 // judgement is what a call did to a workspace: the upper directory of its overlay beside what is below it.
 type judgement struct {
 	*guard
+	before    *list
 	links     map[string]string // of the workspace as the call left it
 	began     int64
 	protected map[string]bool // names that others obey
 	meanwhile map[string]bool // names that a program of the host changed since the call began, and the call too
 	changed   int
+	secrets   int // new files that look like secrets
 	deep      bool
+	plan
 }
 
-// judge looks at each name that a call made, changed or removed. It changes nothing but upper entries of protected files
-// that are what they were: these are removed, so that the files stay the same ones.
+// plan is what makes a workspace what a call left: first what is new or changed, then what is removed, then what takes the
+// names of folders that were.
+type plan struct{ puts, removals, late []change }
+
+// change is one name: what the call left of it, and what was there when it was judged. A mode of 0 is nothing.
+type change struct {
+	rel     string
+	up, low unix.Stat_t
+}
+
+// judge looks at each name that a call made, changed or removed. It changes nothing.
 func (w *Watch) judge(upper int) (*judgement, error) {
-	j := &judgement{guard: &w.guard, links: maps.Clone(w.before.Links), began: w.began, protected: map[string]bool{}, meanwhile: map[string]bool{}}
-	j.steps, j.repos = 0, w.before.Repos
+	j := &judgement{guard: &w.guard, before: w.before, links: maps.Clone(w.before.Links), began: w.began, protected: map[string]bool{}, meanwhile: map[string]bool{}}
+	j.steps = 0
 	before := j.astray(w.before.Links)
-	p := j.top()
-	var top unix.Stat_t
+	var top, low unix.Stat_t
 	if err := unix.Fstat(upper, &top); err != nil || closed(top) {
 		return nil, errors.New("the call made the workspace itself unreadable (chmod)")
 	}
-	if err := j.dir(upper, int(w.root.Fd()), "", p, false, 0); err != nil {
+	if err := unix.Fstat(int(w.root.Fd()), &low); err != nil {
+		return nil, err
+	}
+	j.folder("", top, low, false)
+	if err := j.dir(upper, int(w.root.Fd()), "", j.top(), false, 0); err != nil {
 		return nil, err
 	}
 	if j.deep {
 		return nil, fmt.Errorf("the call made folders more than %d levels deep", deepest)
 	}
+	if len(w.mounted())+len(w.Secrets)+j.secrets > mostMasked {
+		return nil, fmt.Errorf("the workspace would have more than %d files that look like secrets, and no later call could be confined", mostMasked)
+	}
 	if maps.Equal(j.links, w.before.Links) && len(j.protected)+j.changed == 0 {
 		return j, nil
 	}
 	// A link that was there before may lead elsewhere now.
+	j.steps = 0
 	for rel, end := range j.astray(j.links) {
 		if was, is := before[rel]; !is || was != end || j.links[rel] != w.before.Links[rel] {
 			j.protected[rel] = true
 		}
 	}
-	if j.steps > mostSteps {
-		return nil, errors.New("the links of the workspace lead through too many folders to be followed")
+	size := 0
+	for rel, target := range j.links {
+		size += len(rel) + len(target)
+	}
+	if j.steps > mostSteps/4 || size > mostLinks {
+		return nil, errors.New("the links of the workspace lead through too many folders to be followed, or are too many")
 	}
 	return j, nil
 }
@@ -81,15 +104,19 @@ func kind(st unix.Stat_t) uint32 { return st.Mode & unix.S_IFMT }
 // whiteout reports an upper entry that says that the name was removed.
 func whiteout(st unix.Stat_t) bool { return kind(st) == unix.S_IFCHR && st.Rdev == 0 }
 
-func attribute(dir int, name, of string) (value string, is bool) {
+func attribute(dir int, name, of string) (value string, err error) {
 	var buf [8]byte
 	n, err := unix.Lgetxattr(fmt.Sprintf("/proc/self/fd/%d/%s", dir, name), ofOverlay+of, buf[:])
-	return string(buf[:max(n, 0)]), err == nil
+	return string(buf[:max(n, 0)]), err
 }
 
-func opaque(dir int, name string) bool {
-	value, _ := attribute(dir, name, "opaque")
-	return value == "y"
+// opaque reports a directory of the upper one that hides what was below.
+func opaque(dir int, name string) (bool, error) {
+	value, err := attribute(dir, name, "opaque")
+	if err != nil && !errors.Is(err, unix.ENODATA) {
+		return false, fmt.Errorf("look whether %q hides what was there: %w", name, err)
+	}
+	return value == "y", nil
 }
 
 // dir judges a directory of the upper one. If it hides the one below, so do the directories in it, marked or not.
@@ -161,42 +188,51 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 		return nil
 	}
 	isDir, wasDir := kind(u) == unix.S_IFDIR, was && kind(l) == unix.S_IFDIR
-	if !hides && (isDir && !wasDir || !was) && j.lost(up, low, name, isDir) {
+	_, err := attribute(up, name, "origin")
+	fresh := err != nil // not copied from what was there
+	if !hides && (isDir && !wasDir || !was) && !fresh && j.lost(low, isDir) {
 		j.meanwhile[rel] = true
-	}
-	if was && !(isDir && wasDir) {
-		if wasDir {
-			if err := j.gone(low, name, rel, p, depth); err != nil {
-				return err
-			}
-		} else if l.Ctim.Nano() >= j.began {
-			j.meanwhile[rel] = true
-		}
 	}
 	if kind(u) == unix.S_IFLNK || kind(l) == unix.S_IFLNK && was {
 		p.Held = p.Held || j.above[workspace.FoldPath(rel)]
 	}
+	list := &j.puts
+	if wasDir && !isDir {
+		if err := j.gone(low, name, rel, p, depth); err != nil {
+			return err
+		}
+		l, list = unix.Stat_t{}, &j.late
+	} else if was && !wasDir && l.Ctim.Nano() >= j.began {
+		j.meanwhile[rel] = true
+	}
 	delete(j.links, rel)
 	switch kind(u) {
 	case unix.S_IFDIR:
-		if p.Held && !(wasDir && l.Mode&07777 == u.Mode&07777) {
+		hidden, err := opaque(up, name)
+		if err != nil {
+			return err
+		}
+		mode := j.folder(rel, u, l, fresh && !hidden && !hides)
+		if p.Held && !(wasDir && l.Mode&01777 == mode) {
 			j.protected[rel] = true
 		}
-		return j.below(up, low, name, rel, p, wasDir, hides, depth)
-	case unix.S_IFREG, unix.S_IFLNK:
-		if p.Held && was && same(up, low, name, u, l) {
-			if kind(u) == unix.S_IFLNK {
-				j.links[rel], _ = readlink(up, name)
-			}
-			if hides {
-				return nil // all that is not in the upper one goes
-			}
-			return unix.Unlinkat(up, name, 0)
+		return j.below(up, low, name, rel, p, wasDir, hides || hidden, depth)
+	case unix.S_IFLNK:
+		j.links[rel], _ = readlink(up, name)
+		fallthrough
+	case unix.S_IFREG:
+		if p.Held && l.Mode != 0 && same(up, low, name, u, l) {
+			return nil
 		}
-		if kind(u) == unix.S_IFLNK {
-			j.links[rel], _ = readlink(up, name)
+		if !was && workspace.SecretLower(p.Under) {
+			j.secrets++
 		}
+		*list = append(*list, change{rel, u, l})
 		j.changed++
+	default: // a socket or a pipe, which lived in the call
+		if l.Mode != 0 {
+			j.removals = append(j.removals, change{rel, unix.Stat_t{}, l})
+		}
 	}
 	if p.Held {
 		j.protected[rel] = true
@@ -204,12 +240,31 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 	return nil
 }
 
+// folder plans a folder that the call left, which is there already or new. It gives the mode that it is to have: that of the
+// call if the call changed it, else what it has now.
+func (j *judgement) folder(rel string, u, l unix.Stat_t, fresh bool) (mode uint32) {
+	u.Mode &= unix.S_IFMT | 01777
+	if kind(l) == unix.S_IFDIR {
+		was, known := j.before.dirs[rel]
+		own := l.Mode & (unix.S_IFMT | 01777)
+		switch {
+		case known && was.inode != inodeOf(l), !known && !fresh:
+			j.meanwhile[rel] = true
+		case !known, u.Mode&01777 == was.mode:
+			u.Mode = own
+		case own != u.Mode && own&01777 != was.mode:
+			j.meanwhile[rel] = true
+		}
+	}
+	j.puts = append(j.puts, change{rel, u, l})
+	return u.Mode & 01777
+}
+
 // lost reports that what the call had before it is there no more: a folder that it wrote in, or a file in a folder whose
 // names were changed. A file that it moved there looks the same, but no folder's names were.
-func (j *judgement) lost(up, low int, name string, isDir bool) bool {
+func (j *judgement) lost(low int, isDir bool) bool {
 	var st unix.Stat_t
-	_, copied := attribute(up, name, "origin")
-	return copied && low >= 0 && (isDir || unix.Fstat(low, &st) != nil || st.Ctim.Nano() >= j.began)
+	return low >= 0 && (isDir || unix.Fstat(low, &st) != nil || st.Ctim.Nano() >= j.began)
 }
 
 func (j *judgement) below(up, low int, name, rel string, p place, wasDir, hides bool, depth int) error {
@@ -219,11 +274,6 @@ func (j *judgement) below(up, low int, name, rel string, p place, wasDir, hides 
 	}
 	defer unix.Close(sub)
 	defer put()
-	var mark [8]byte
-	n, err := unix.Fgetxattr(sub, ofOverlay+"opaque", mark[:])
-	if err != nil && !errors.Is(err, unix.ENODATA) {
-		return fmt.Errorf("look whether %q hides what was there: %w", rel, err)
-	}
 	under := -1
 	if wasDir {
 		var put func()
@@ -233,7 +283,7 @@ func (j *judgement) below(up, low int, name, rel string, p place, wasDir, hides 
 		defer unix.Close(under)
 		defer put()
 	}
-	return j.dir(sub, under, rel, p, hides || string(mark[:max(n, 0)]) == "y", depth+1)
+	return j.dir(sub, under, rel, p, hides, depth+1)
 }
 
 // gone judges what a call removed, with all that is in it.
@@ -247,14 +297,23 @@ func (j *judgement) gone(low int, name, rel string, p place, depth int) error {
 	if p.Held || kind(l) == unix.S_IFLNK && j.above[workspace.FoldPath(rel)] {
 		j.protected[rel] = true
 	}
-	if l.Ctim.Nano() >= j.began {
+	isDir := kind(l) == unix.S_IFDIR
+	if l.Ctim.Nano() >= j.began || isDir && j.before.dirs[rel].inode != inodeOf(l) {
 		j.meanwhile[rel] = true
 	}
 	delete(j.links, rel)
-	if kind(l) != unix.S_IFDIR {
+	if isDir {
+		if err := j.goneBelow(low, name, rel, p, depth); err != nil {
+			return err
+		}
+	} else {
 		j.changed++
-		return nil
 	}
+	j.removals = append(j.removals, change{rel, unix.Stat_t{}, l})
+	return nil
+}
+
+func (j *judgement) goneBelow(low int, name, rel string, p place, depth int) error {
 	sub, put, err := openAnyway(low, name, unix.O_DIRECTORY)
 	if err != nil {
 		return fmt.Errorf("open %q: %w", rel, err)

@@ -32,10 +32,19 @@ type list struct {
 	many     map[[2]uint64]bool // secrets that have more names than one
 	size     int                // of links and their names
 	leaves   leaves
+	dirs     map[string]folder
 }
 
+// folder tells a directory from another one of its name.
+type folder struct {
+	inode [2]uint64
+	mode  uint32
+}
+
+func folderOf(st unix.Stat_t) folder { return folder{inodeOf(st), st.Mode & 01777} }
+
 func newList() *list {
-	return &list{Repos: map[string]bool{}, Links: map[string]string{}, many: map[[2]uint64]bool{}, leaves: leaves{}}
+	return &list{Repos: map[string]bool{}, Links: map[string]string{}, many: map[[2]uint64]bool{}, leaves: leaves{}, dirs: map[string]folder{}}
 }
 
 type walker struct {
@@ -70,6 +79,7 @@ func (g *guard) walk(root int, known leaves) (*list, error) {
 	if err := unix.Fstat(root, &st); err != nil || closed(st) {
 		return nil, fmt.Errorf("workspace %s cannot be looked into; allow it with chmod u+rx", g.root)
 	}
+	w.out.dirs[""] = folderOf(st)
 	err := w.dir(root, "", g.top(), 0)
 	if err == nil {
 		err = w.linked(root)
@@ -147,6 +157,9 @@ func (w *walker) below(fd int, name, child string, p place, depth int) error {
 	st, is := lstat(fd, name)
 	if is && closed(st) {
 		return fmt.Errorf("workspace %s has a folder %q that cannot be looked into; allow it with chmod u+rx", w.root, child)
+	}
+	if is {
+		w.out.dirs[child] = folderOf(st)
 	}
 	if before, known := w.known[child]; known && is && !w.twins && leafOf(st) == before {
 		w.out.leaves[child] = before

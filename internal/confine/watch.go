@@ -5,6 +5,7 @@ package confine
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/gob"
 	"encoding/hex"
@@ -34,6 +35,7 @@ type Watch struct {
 	guard   guard
 	before  *list
 	began   int64
+	fresh   string // what a file is called while it is copied from another file system
 }
 
 // Begin waits until no other call runs in the workspace, finishes a call that was killed, and makes the folder of the
@@ -56,7 +58,7 @@ func Begin(ctx context.Context, state, root string, says io.Writer) (began *Watc
 		return nil, fmt.Errorf("workspace %s contains the folder with the state of confined calls (%s), or lies "+
 			"in it; name another workspace", root, state)
 	}
-	if err := os.MkdirAll(w.dir, 0700); err != nil {
+	if err := os.MkdirAll(w.path("quarantine"), 0700); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -123,6 +125,9 @@ func (w *Watch) finish() (err error) {
 		w.Left = "what it did was dropped"
 		return w.drop()
 	}
+	if name, err := os.ReadFile(w.path("call/keep")); err == nil && strings.HasPrefix(string(name), ".approvalbot-") && !strings.Contains(string(name), "/") {
+		_ = unix.Unlinkat(int(w.root.Fd()), string(name), 0) // of a file that was being copied
+	}
 	rest, err := w.quarantine()
 	w.Left = "what it did was copied back in part, and the rest is in " + rest
 	return err
@@ -149,6 +154,10 @@ func (w *Watch) prepare() error {
 		if err := os.Mkdir(w.path(name), 0700); err != nil {
 			return err
 		}
+	}
+	w.fresh = ".approvalbot-" + rand.Text()
+	if err := os.WriteFile(w.path("call/marker"), []byte(w.fresh), 0600); err != nil {
+		return err
 	}
 	upper, times := w.path("call/upper"), []unix.Timespec{st.Atim, st.Mtim}
 	err := errors.Join(unix.Chmod(upper, st.Mode&01777), unix.UtimesNanoAt(unix.AT_FDCWD, upper, times, 0))
