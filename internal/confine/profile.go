@@ -46,7 +46,7 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 	a := []string{
 		"--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
 		"--proc", "/proc", "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", // its mem and fd would open bwrap itself
-		"--dev", "/dev", "--size", memory, "--tmpfs", "/tmp", "--dir", "/run", "--dir", "/var",
+		"--dev", "/dev", "--size", memory, "--tmpfs", "/dev/shm", "--remount-ro", "/dev", "--size", memory, "--tmpfs", "/tmp", "--dir", "/run", "--dir", "/var",
 	}
 	var shown []string
 	for _, dir := range programs {

@@ -419,11 +419,11 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 		}
 	}
 	said, _ := io.ReadAll(io.MultiReader(status.Buffered(), report))
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() { // the command ran, perhaps
+		return 128 + int(ws.Signal()), nil
+	}
 	if ctx.Err() == nil && !bytes.Contains(said, []byte(`"exit-code"`)) {
 		return 0, fmt.Errorf("bubblewrap did not start the command (%w); approvalbot doctor says what is missing", err)
-	}
-	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return 128 + int(ws.Signal()), nil
 	}
 	return cmd.ProcessState.ExitCode(), nil
 }

@@ -353,6 +353,9 @@ while True: open("alive","a").write("x")'`,
 	said, _ = m.confined(t, `dd if=/dev/zero of=/tmp/x bs=1M count=1100 2>&1; dd if=/dev/zero of=$HOME/x bs=1M count=1100 2>&1; python3 -c 'import resource as r; print(r.getrlimit(r.RLIMIT_NPROC)[1], r.getrlimit(r.RLIMIT_CORE)[1])'`)
 	require.Equal(t, 2, strings.Count(said, "No space left"), said)
 	require.Contains(t, said, "4096 0\n")
+	said, _ = m.confined(t, `dd if=/dev/zero of=/dev/shm/x bs=1M count=1100 2>&1; echo x >/dev/shm/y; echo x >/dev/x && echo written; echo x >/dev/null`)
+	require.Contains(t, said, "No space left")
+	require.NotContains(t, said, "written")
 	for _, file := range []string{"/usr/x", "/etc/x", "/x", "/var/x", "/proc/sys/kernel/core_pattern", "/run/x"} {
 		said, _ := m.confined(t, `echo x >`+file+` && echo written`)
 		require.NotContains(t, said, "written", file)
@@ -465,4 +468,45 @@ func TestK4_SignalsEndThroughTheJudgement(t *testing.T) {
 			require.NoFileExists(t, m.ws+"/fresh/.envrc")
 		})
 	}
+}
+
+// A bubblewrap that is killed may have run the command: what that did is judged, and the status is not that of a call that
+// did not run.
+func TestK4_AKilledBubblewrapIsNoCallThatDidNotRun(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	cmd := m.wrapped(`echo x >made; echo ready; sleep 1000`)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = out.Read(make([]byte, 6))
+	require.NoError(t, err)
+	require.NoError(t, exec.Command("pkill", "-9", "-P", fmt.Sprint(cmd.Process.Pid)).Run())
+	_ = cmd.Wait()
+	require.Equal(t, 137, cmd.ProcessState.ExitCode())
+	require.FileExists(t, m.ws+"/made")
+}
+
+// A call leaves no workspace in which none can run after it.
+func TestRun_ACallThatLeavesTooMuchKeepsNothing(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.refused(t, ".", `for i in $(seq 401); do echo x >f$i.pem; done`, "secrets")
+	m.refused(t, ".", `python3 -c '
+import os
+for i in range(17500): os.symlink("a/"*2000, "l%d" % i)'`, "links")
+	m.sh(t, m.ws, `mkdir gone`)
+	m.ws += "/gone"
+	cmd := m.wrapped(`echo ready; sleep 1000`)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = out.Read(make([]byte, 6))
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	m.ws = m.home + "/ws"
+	m.sh(t, m.ws, `rm -r gone`)
+	said, code := m.confined(t, `true`)
+	require.Equal(t, 0, code, said)
 }

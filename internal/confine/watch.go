@@ -227,6 +227,9 @@ func (w *Watch) apart(state string) error {
 	for _, file := range all {
 		text, _ := os.ReadFile(file)
 		root, dir := string(text), filepath.Dir(file)
+		if _, err := os.Lstat(root); err != nil { // it is gone, with what a call did in it
+			continue
+		}
 		if root == w.Root || !workspace.Under(root, w.Root) && !workspace.Under(w.Root, root) {
 			continue
 		}
