@@ -103,6 +103,11 @@ import os
 for i in range(2000):
     os.mkdir("d"); os.chdir("d")
 os.mkdir(".git"); open(".envrc","w").write("x")'`, false},
+	{"very long", `python3 -c '
+import os
+for i in range(20):
+    os.mkdir("d" * 250); os.chdir("d" * 250)
+open("f","w").write("x")'`, false},
 	{"mmap", `python3 -c '
 import mmap,os
 f=open(os.environ["W"]+"/.envrc","r+b"); m=mmap.mmap(f.fileno(),0); m[0:3]=b"xyz"; m.close()'`, false},
@@ -389,6 +394,7 @@ func TestK2_WhatTheHostObeys(t *testing.T) {
 		{"program after cd", "", `git config filter.z.clean 'cd tools && ./x.sh'`, `true`, NotConfined, "filter.z.clean"},
 		{"program by a variable", "", `git config alias.z '!$HOME/x'`, `true`, NotConfined, "alias.z"},
 		{"programs that are plain", "", `git config filter.lfs.clean 'git-lfs clean -- %f'; git config credential.helper '!gh auth git-credential'; git config difftool.z.cmd 'meld "$LOCAL" "$REMOTE"'; git config core.pager 'less -F'; git config alias.l 'log --format="%h %s"'; git config core.fsmonitor true`, `mkdir auth; echo x >auth/x`, 0, ""},
+		{"hooks outside that are links", "", `mkdir ../hk; ln -s ../ws/pc ../hk/pre-commit; git config core.hooksPath $HOME/hk`, `echo x >pc`, NothingKept, `"pc"`},
 		{"a start-up file of the home that is a link", "", `echo true >bashrc; rm ../.bashrc; ln -s ws/bashrc ../.bashrc`, `echo x >bashrc`, NothingKept, `"bashrc"`},
 		{"a start-up file of the home by two links", "", `echo true >real; ln -s real l; mkdir ../.config; ln -s $W/l ../.config/x`, `rm l; echo x >l`, NothingKept, `"l"`},
 		{"a program of the home that is a link", "", `mkdir -p ../.local/bin; ln -s ../../ws/prog ../.local/bin/prog`, `echo x >prog`, NothingKept, `"prog"`},
@@ -428,12 +434,15 @@ func TestK2_SettingsOfOneWorkspaceNameFilesOfAnother(t *testing.T) {
 	needsConfinement(t)
 	m := newMachine(t)
 	other := m.home + "/other"
-	m.sh(t, m.ws, `mkdir ../other; git config core.hooksPath $HOME/other/hk`)
-	cmd := exec.Command("/proc/self/exe", m.state, m.ws, "sh", "-c", "mkdir "+other+"/hk; echo x >"+other+"/hk/post-commit")
-	cmd.Dir, cmd.Env = m.ws, append(m.env(), asWrapper+"=1", more+"="+other)
-	out, _ := cmd.CombinedOutput()
-	require.Equal(t, NothingKept, cmd.ProcessState.ExitCode(), "%s", out)
-	require.NoDirExists(t, other+"/hk")
+	m.sh(t, m.ws, `mkdir ../other; git config core.hooksPath $HOME/other/hk; rm .envrc; ln -s ../other/rc .envrc`)
+	for _, script := range []string{"mkdir " + other + "/hk; echo x >" + other + "/hk/post-commit", "echo x >" + other + "/rc"} {
+		cmd := exec.Command("/proc/self/exe", m.state, m.ws, "sh", "-c", script)
+		cmd.Dir, cmd.Env = m.ws, append(m.env(), asWrapper+"=1", more+"="+other)
+		out, _ := cmd.CombinedOutput()
+		require.Equal(t, NothingKept, cmd.ProcessState.ExitCode(), "%s", out)
+		require.NoDirExists(t, other+"/hk")
+		require.NoFileExists(t, other+"/rc")
+	}
 }
 
 // A repository that the host makes while a call runs can name what the call plants without knowing of it.

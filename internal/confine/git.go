@@ -64,6 +64,7 @@ type outside struct {
 	roots []string
 	dirs  map[string]bool // git's own directories and files called .git, in the workspaces, by absolute paths
 	named map[string]bool // what is obeyed in the workspaces, by absolute paths; false: links on the way
+	found int             // how often one of these was new
 	files []string        // with settings of git
 	from  []string        // from where words in them count
 }
@@ -84,7 +85,34 @@ func look(ctx context.Context, env []string, watches []*Watch, lists []*list) (*
 	if err == nil {
 		err = o.settings(ctx)
 	}
+	for found := -1; err == nil && found != o.found; { // protected links lead to more of them
+		found = o.found
+		for i, root := range o.roots {
+			own := guard{root: root, repos: o.below(o.dirs, root), named: map[string]bool{}}
+			for rel, obeyed := range o.below(o.named, root) {
+				if obeyed {
+					own.named[workspace.FoldPath(rel)] = true
+				}
+			}
+			for rel := range lists[i].Links {
+				if own.held(rel) {
+					o.lead(path.Join(root, rel))
+				}
+			}
+		}
+	}
 	return o, err
+}
+
+// below gives the paths of a workspace relative to it.
+func (o *outside) below(paths map[string]bool, root string) map[string]bool {
+	out := map[string]bool{}
+	for file, is := range paths {
+		if rel, ok := strings.CutPrefix(file, root+"/"); ok {
+			out[rel] = is
+		}
+	}
+	return out
 }
 
 // inside reports a path that lies in a workspace, and is none itself.
@@ -96,12 +124,14 @@ func (o *outside) inside(file string) bool {
 func (o *outside) lead(file string) (root bool) {
 	end, through := trail(file)
 	for _, link := range through {
-		if o.inside(link) && !o.named[link] {
+		if _, is := o.named[link]; o.inside(link) && !is {
 			o.named[link] = false
+			o.found++
 		}
 	}
-	if o.inside(end) {
+	if o.inside(end) && !o.named[end] {
 		o.named[end] = true
+		o.found++
 	}
 	return slices.Contains(o.roots, end)
 }
@@ -381,6 +411,9 @@ func (o *outside) obeyed(s setting, from, file string) error {
 		name, err := s.file(dir)
 		if err != nil {
 			return err
+		}
+		if s.key == "core.hookspath" {
+			o.links(name, func(string) bool { return true })
 		}
 		if o.lead(name) {
 			return fmt.Errorf("a workspace is the folder that git's setting %s names (%s); name another one, or change the setting", s.key, s.origin)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,7 +60,7 @@ var errMeanwhile = errors.New("another program changed it meanwhile")
 // copier carries out a plan.
 type copier struct {
 	fresh    string // name in the workspace of a file that is being copied from another file system
-	up, low  chain
+	up, low  folders
 	ours     map[[2]uint64]unix.Timespec // when we took a name from a file that has more
 	expected map[string][2]uint64        // the folders of the workspace
 	opened   map[string]uint32           // modes of folders that we had to write to
@@ -69,7 +68,7 @@ type copier struct {
 
 func (w *Watch) back(upper int, p plan) error {
 	c := copier{fresh: w.fresh, ours: map[[2]uint64]unix.Timespec{}, expected: map[string][2]uint64{}, opened: map[string]uint32{}}
-	c.up, c.low = chain{root: upper}, chain{root: int(w.root.Fd()), expected: c.expected}
+	c.up, c.low = folders{root: upper}, folders{root: int(w.root.Fd()), expected: c.expected}
 	defer c.up.close()
 	defer c.low.close()
 	for _, list := range [][]change{p.puts, p.removals} {
@@ -79,23 +78,17 @@ func (w *Watch) back(upper int, p plan) error {
 			}
 		}
 	}
-	do := func(all iter.Seq2[int, change], one func(change) error) error {
-		for _, ch := range all {
+	settled := slices.Clone(p.puts)
+	slices.Reverse(settled)
+	for _, pass := range []struct {
+		all []change
+		one func(change) error
+	}{{p.puts, c.put}, {p.removals, c.remove}, {p.late, c.put}, {settled, c.settle}} {
+		for _, ch := range pass.all {
 			step()
-			if err := one(ch); err != nil {
+			if err := pass.one(ch); err != nil {
 				return fmt.Errorf("%.80q: %w", ch.rel, err)
 			}
-		}
-		return nil
-	}
-	for _, err := range []func() error{
-		func() error { return do(slices.All(p.puts), c.put) },
-		func() error { return do(slices.All(p.removals), c.remove) },
-		func() error { return do(slices.All(p.late), c.put) },
-		func() error { return do(slices.Backward(p.puts), c.settle) },
-	} {
-		if err := err(); err != nil {
-			return err
 		}
 	}
 	return nil
@@ -234,57 +227,44 @@ func (c *copier) instead(low int, name string, was unix.Stat_t, do func() error)
 	return nil
 }
 
-// chain opens folders below a root, one by one, through no link and no mount.
-type chain struct {
-	root     int
-	names    []string
-	fds      []int
+// folders opens folders below a root, through no link and no mount; the last one stays open for what comes next.
+type folders struct {
+	root, fd int
+	rel      string
 	expected map[string][2]uint64 // inodes, if they matter
 }
 
-func (c *chain) open(rel string) (int, error) {
-	parts := strings.FieldsFunc(rel, func(r rune) bool { return r == '/' })
-	shared := 0
-	for shared < min(len(parts), len(c.names)) && parts[shared] == c.names[shared] {
-		shared++
+func (f *folders) open(rel string) (int, error) {
+	if rel == "" {
+		return f.root, nil
 	}
-	c.cut(shared)
-	for i := shared; i < len(parts); i++ {
-		at := c.top()
-		how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC,
-			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV}
-		fd, err := unix.Openat2(at, parts[i], &how)
-		if err != nil {
-			return -1, err
-		}
-		c.names, c.fds = append(c.names, parts[i]), append(c.fds, fd)
-		var st unix.Stat_t
-		if err := unix.Fstat(fd, &st); err != nil {
-			return -1, err
-		}
-		if c.expected != nil && c.expected[strings.Join(c.names, "/")] != inodeOf(st) {
-			c.cut(i)
-			return -1, errMeanwhile
-		}
+	if rel == f.rel {
+		return f.fd, nil
 	}
-	return c.top(), nil
+	f.close()
+	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV}
+	fd, err := unix.Openat2(f.root, rel, &how)
+	if err != nil {
+		return -1, err
+	}
+	f.fd, f.rel = fd, rel
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return -1, err
+	}
+	if f.expected != nil && f.expected[rel] != inodeOf(st) {
+		return -1, errMeanwhile
+	}
+	return fd, nil
 }
 
-func (c *chain) top() int {
-	if len(c.fds) == 0 {
-		return c.root
+func (f *folders) close() {
+	if f.rel != "" {
+		_ = unix.Close(f.fd)
 	}
-	return c.fds[len(c.fds)-1]
+	f.rel = ""
 }
-
-func (c *chain) cut(n int) {
-	for len(c.fds) > n {
-		_ = unix.Close(c.top())
-		c.fds, c.names = c.fds[:len(c.fds)-1], c.names[:len(c.names)-1]
-	}
-}
-
-func (c *chain) close() { c.cut(0) }
 
 // move gives a name of the workspace the file or link of the upper directory, at once.
 func (c *copier) move(up, low int, name string, ch change) error {

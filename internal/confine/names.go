@@ -16,7 +16,7 @@ import (
 type guard struct {
 	root  string            // of the workspace, clean and absolute
 	repos map[string]bool   // git's own directories before, relative to root
-	named map[string]bool   // folded paths that settings of these repositories, or protected links, lead to; false: go through
+	named map[string]bool   // folded paths that the host obeys, or goes through
 	above map[string]bool   // and the directories above them, where a link would lead elsewhere
 	steps int               // that were gone through links since the last list
 	real  map[string]string // what paths of the host are without links
@@ -72,16 +72,6 @@ func absolute(dir, file string) string {
 		return path.Clean(file)
 	}
 	return path.Join(dir, file)
-}
-
-// name protects more paths, and gives a guard's way to them.
-func (g *guard) name(paths map[string]bool) {
-	g.named, g.above = paths, map[string]bool{}
-	for rel := range paths {
-		for dir, _ := splitPath(rel); dir != ""; dir, _ = splitPath(dir) {
-			g.above[dir] = true
-		}
-	}
 }
 
 // shownOutside are folders that a link may lead to: an ordinary user writes nothing there.
@@ -180,24 +170,12 @@ func (g *guard) leadsAstray(links map[string]string, rel string) (end string, as
 	return end, end != "/dev/null"
 }
 
-// leadsTo gives the folded paths that a path of the workspace leads to and goes through.
-func (g *guard) leadsTo(links map[string]string, path string) (end string, through []string) {
-	end, through, outside := g.follow(links, "", path)
-	for i, rel := range through {
-		through[i] = workspace.FoldPath(rel)
-	}
-	if outside {
-		return "", through
-	}
-	return workspace.FoldPath(end), through
-}
-
 // held reports a path that is protected by its names alone, or lies in a repository's own directory.
 func (g *guard) held(rel string) bool {
 	p, dir := g.top(), ""
 	for name := range strings.SplitSeq(rel, "/") {
 		p = g.in(p, dir, name)
-		if dir = join(dir, name); p.Held || g.repos[dir] {
+		if dir = join(dir, name); p.Held {
 			return rel != ""
 		}
 	}

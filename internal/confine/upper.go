@@ -61,7 +61,7 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 		return nil, err
 	}
 	if j.deep {
-		return nil, fmt.Errorf("the call made folders more than %d levels deep", deepest)
+		return nil, fmt.Errorf("the call made folders more than %d levels deep, or with names of more than %d bytes", deepest, longest)
 	}
 	if len(w.mounted())+len(w.Secrets)+j.secrets > mostMasked {
 		return nil, fmt.Errorf("the workspace would have more than %d files that look like secrets, and no later call could be confined", mostMasked)
@@ -121,7 +121,7 @@ func opaque(dir int, name string) (bool, error) {
 
 // dir judges a directory of the upper one. If it hides the one below, so do the directories in it, marked or not.
 func (j *judgement) dir(up, low int, rel string, p place, hides bool, depth int) error {
-	if j.deep = j.deep || depth >= deepest; j.deep {
+	if j.deep = j.deep || depth >= deepest || len(rel) > longest; j.deep {
 		return nil
 	}
 	all, err := entries(up)
@@ -321,7 +321,7 @@ func (j *judgement) goneBelow(low int, name, rel string, p place, depth int) err
 	defer unix.Close(sub)
 	defer put()
 	all, err := entries(sub)
-	if j.deep = j.deep || depth >= deepest; j.deep || err != nil {
+	if j.deep = j.deep || depth >= deepest || len(rel) > longest; j.deep || err != nil {
 		return err
 	}
 	for _, d := range all {

@@ -21,7 +21,10 @@ import (
 
 // deepest is how many directories below each other are looked into. In a workspace that goes deeper nothing is
 // confined, and of a call that goes deeper nothing is kept.
-const deepest = 256
+const (
+	deepest = 256
+	longest = 3800 // bytes of a folder's name: the kernel opens none with more than 4096
+)
 
 // list is what the walk before a call found of a workspace, by paths relative to its root.
 type list struct {
@@ -92,8 +95,8 @@ func (g *guard) walk(root int, known leaves) (*list, error) {
 }
 
 func (w *walker) dir(fd int, rel string, p place, depth int) error {
-	if depth >= deepest {
-		return fmt.Errorf("workspace %s has folders more than %d deep (%.80q), so it cannot be listed", w.root, deepest, rel)
+	if depth >= deepest || len(rel) > longest {
+		return fmt.Errorf("workspace %s has folders more than %d deep, or with longer names than %d bytes (%.80q), so it cannot be listed", w.root, deepest, longest, rel)
 	}
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {

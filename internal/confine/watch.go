@@ -188,26 +188,20 @@ func (w *Watch) list(ctx context.Context) (err error) {
 			_ = os.WriteFile(w.path("leaves"), b.Bytes(), 0600) // no loss if it is lost
 		}
 	}
-	w.guard.repos = w.before.Repos
 	return nil
 }
 
 // protect takes what the host obeys of the workspace.
 func (w *Watch) protect(o *outside) error {
-	for file := range o.dirs {
-		if rel, is := strings.CutPrefix(file, w.Root+"/"); is {
-			w.guard.repos[rel] = true
-		}
+	w.guard.repos, w.guard.named = o.below(o.dirs, w.Root), map[string]bool{}
+	for rel := range o.below(o.named, w.Root) {
+		w.guard.named[workspace.FoldPath(rel)] = true
 	}
-	for rounds := 0; ; rounds++ {
-		leads := w.leads(o)
-		if maps.Equal(leads, w.guard.named) {
-			break
+	w.guard.steps, w.guard.above = 0, map[string]bool{}
+	for rel := range w.guard.named {
+		for dir, _ := splitPath(rel); dir != ""; dir, _ = splitPath(dir) {
+			w.guard.above[dir] = true
 		}
-		if rounds > 20 {
-			return fmt.Errorf("the links of workspace %s lead from one to the next without end; remove links, or name a smaller workspace", w.Root)
-		}
-		w.guard.name(leads) // these are protected too
 	}
 	if _ = w.guard.astray(w.before.Links); w.guard.steps > mostSteps/4 {
 		return fmt.Errorf("the links of workspace %s lead through too many folders to be followed; remove links, or name a smaller workspace", w.Root)
@@ -219,7 +213,7 @@ func (w *Watch) protect(o *outside) error {
 // apart refuses a workspace that lies in or above one in which a call runs or is unfinished.
 func (w *Watch) apart(state string) error {
 	if text, _ := os.ReadFile(w.path("root")); string(text) != w.Root {
-		if err := w.whole("root", []byte(w.Root)); err != nil {
+		if err := errors.Join(os.WriteFile(w.path("fresh"), []byte(w.Root), 0600), os.Rename(w.path("fresh"), w.path("root"))); err != nil {
 			return err
 		}
 	}
@@ -289,62 +283,6 @@ func (w *Watch) survivors() error {
 		time.Sleep(5 * time.Millisecond)
 	}
 	return nil
-}
-
-// leads gives what else is protected: what the host obeys, and where protected links lead. What a link goes through is
-// false, for nothing but the link counts there.
-func (w *Watch) leads(o *outside) map[string]bool {
-	w.guard.steps = 0
-	named, own := map[string]bool{}, guard{root: w.Root, repos: w.before.Repos, named: map[string]bool{}}
-	for rel, obeyed := range w.guard.named {
-		if obeyed {
-			own.named[rel] = true
-		}
-	}
-	lead := func(rel string) {
-		end, through := w.guard.leadsTo(w.before.Links, rel)
-		for _, link := range through {
-			if _, is := named[link]; !is {
-				named[link] = false
-			}
-		}
-		if end != "" {
-			named[end] = true
-		}
-	}
-	for file, obeyed := range o.named {
-		if rel, is := strings.CutPrefix(file, w.Root+"/"); is {
-			named[workspace.FoldPath(rel)] = obeyed || named[workspace.FoldPath(rel)]
-		}
-	}
-	for rel := range w.before.Links {
-		if own.held(rel) {
-			lead(rel)
-		}
-	}
-	return named
-}
-
-// whole writes a file so that it is there on disk as a whole or not at all.
-func (w *Watch) whole(name string, text []byte) error {
-	file := w.path(name)
-	fresh, err := os.CreateTemp(filepath.Dir(file), "fresh-*")
-	if err != nil {
-		return err
-	}
-	_, err = fresh.Write(text)
-	if err = errors.Join(err, fresh.Sync(), fresh.Close()); err == nil {
-		err = os.Rename(fresh.Name(), file)
-	}
-	if err != nil {
-		_ = os.Remove(fresh.Name())
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(file))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 func (w *Watch) path(name string) string { return filepath.Join(w.dir, name) }
