@@ -376,6 +376,7 @@ func TestK2_WhatTheHostObeys(t *testing.T) {
 	}{
 		{"a folder of PATH", "PATH=$W/.venv/bin:/usr/bin:/bin", `mkdir -p .venv/bin`, `echo x >.venv/bin/git`, NothingKept, `".venv/bin/git"`},
 		{"a relative folder of PATH", "PATH=.git/safe/../../bin:/usr/bin:/bin", ``, `mkdir bin; echo x >bin/ls`, NothingKept, `"bin/ls"`},
+		{"a folder of PATH by a name that is left again", "PATH=$W/x/../bin:/usr/bin:/bin", ``, `mkdir -p d/er d/bin; echo x >d/bin/ls; ln -s d/er x`, NothingKept, `"x"`},
 		{"a folder of PATH that is a link", "PATH=$W/l/bin:/usr/bin:/bin", `mkdir -p r/bin; ln -s r l`, `echo x >r/bin/ls`, NothingKept, `"r/bin/ls"`},
 		{"the workspace in PATH", "PATH=/usr/bin:", ``, `echo x >ls`, NotConfined, "PATH"},
 		{"the workspace searched for libraries", "LD_LIBRARY_PATH=:/usr/lib", ``, `true`, NotConfined, "LD_LIBRARY_PATH"},
@@ -397,6 +398,7 @@ func TestK2_WhatTheHostObeys(t *testing.T) {
 		{"hooks outside that are links", "", `mkdir ../hk; ln -s ../ws/pc ../hk/pre-commit; git config core.hooksPath $HOME/hk`, `echo x >pc`, NothingKept, `"pc"`},
 		{"a start-up file of the home that is a link", "", `echo true >bashrc; rm ../.bashrc; ln -s ws/bashrc ../.bashrc`, `echo x >bashrc`, NothingKept, `"bashrc"`},
 		{"a start-up file of the home by two links", "", `echo true >real; ln -s real l; mkdir ../.config; ln -s $W/l ../.config/x`, `rm l; echo x >l`, NothingKept, `"l"`},
+		{"a file in a hidden folder of the home that is a link", "", `mkdir ../.ssh; ln -s ../ws/cfg ../.ssh/config`, `echo x >cfg`, NothingKept, `"cfg"`},
 		{"a program of the home that is a link", "", `mkdir -p ../.local/bin; ln -s ../../ws/prog ../.local/bin/prog`, `echo x >prog`, NothingKept, `"prog"`},
 		{"a folder of the home that is the workspace", "", `ln -s ws ../.vim`, `true`, NotConfined, ".vim"},
 		{"a repository whose folder is a link", "", `mv vendor/lib/.git real; ln -s ../../real vendor/lib/.git`, `true`, NotConfined, "symbolic link"},

@@ -175,7 +175,8 @@ func (o *outside) repositories(root string, now *list) (err error) {
 // own notes a part of a repository. What lies in a workspace must be what its name says: a mount keeps it from the command.
 func (o *outside) own(file string) error {
 	end, through := trail(file)
-	if slices.Contains(o.roots, end) || slices.ContainsFunc(through, o.inside) {
+	link := func(name string) bool { return o.inside(name) && !strings.HasSuffix(name, "/..") }
+	if slices.Contains(o.roots, end) || slices.ContainsFunc(through, link) {
 		return fmt.Errorf("%s, which git obeys, is a workspace or lies behind a symbolic link in one, so it cannot be kept from a confined command; name another workspace", file)
 	}
 	if _, err := os.Lstat(end); err == nil && o.inside(end) {

@@ -122,7 +122,11 @@ func (c *copier) put(ch change) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(unix.Fchmod(up, 0700), strip(up, name, ch.up)); err != nil {
+	err = unix.Fchmod(up, 0700)
+	if err == nil && kind(ch.up) == unix.S_IFREG {
+		err = strip(up, name, ch.up)
+	}
+	if err != nil {
 		return err
 	}
 	return c.instead(low, name, ch.low, func() error { return c.move(up, low, name, ch) })

@@ -3,6 +3,7 @@
 package confine
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -19,7 +20,7 @@ var (
 	searched = lazy.Pattern(`PATH|LIB|^XDG_.*_(HOME|DIRS)$`)
 	// gitFree are git's variables that name no settings, no repository and no program but by their value's words.
 	gitFree = lazy.Pattern(`^GIT_((AUTHOR|COMMITTER)_(NAME|EMAIL|DATE)|EDITOR|SEQUENCE_EDITOR|PAGER|TERMINAL_PROMPT|OPTIONAL_LOCKS|SSH|SSH_COMMAND|SSH_VARIANT|ASKPASS|` +
-		`MERGE_AUTOEDIT|CONFIG_NOSYSTEM|ATTR_NOSYSTEM|NO_LAZY_FETCH|ADVICE|LFS_SKIP_SMUDGE|PS1_\w+|PREFIX|CEILING_DIRECTORIES|TRACE\w*)$`)
+		`MERGE_AUTOEDIT|CONFIG_NOSYSTEM|ATTR_NOSYSTEM|NO_LAZY_FETCH|ADVICE|LFS_SKIP_SMUDGE|PS1_\w+|PREFIX|PAGER_IN_USE|COMMIT|BRANCH|LOCAL_BRANCH|URL|PREVIOUS_\w+|CEILING_DIRECTORIES|TRACE\w*)$`)
 )
 
 // environment notes what variables name in the workspaces: programs of the host obey that, whatever the variable is.
@@ -72,13 +73,18 @@ func (o *outside) above(dir string) bool {
 
 // homeLinks notes what links of the homes lead to, of files and folders that programs obey there.
 func (o *outside) homeLinks() error {
+	hidden := func(name string) bool { return strings.HasPrefix(name, ".") || name == "bin" }
+	all := func(string) bool { return true }
 	for _, home := range homes() {
-		hidden := func(name string) bool { return strings.HasPrefix(name, ".") || name == "bin" }
-		all := func(string) bool { return true }
-		for dir, obeyed := range map[string]func(string) bool{"": hidden, ".config": all, ".local": all, ".local/bin": all, "bin": all} {
-			if root := o.links(path.Join(home, dir), obeyed); root != "" {
-				return fmt.Errorf("the link %s leads to a workspace itself, and programs obey what is in it; name another one, or remove the link", root)
+		root := cmp.Or(o.links(home, hidden), o.links(path.Join(home, ".local/bin"), all))
+		names, _ := os.ReadDir(home)
+		for _, f := range names {
+			if f.IsDir() && hidden(f.Name()) {
+				root = cmp.Or(root, o.links(path.Join(home, f.Name()), all))
 			}
+		}
+		if root != "" {
+			return fmt.Errorf("the link %s leads to a workspace itself, and programs obey what is in it; name another one, or remove the link", root)
 		}
 	}
 	return nil
@@ -95,9 +101,10 @@ func (o *outside) links(dir string, obeyed func(name string) bool) (root string)
 	return root
 }
 
-// trail gives a path without links in what there is of it, and each link on the way.
+// trail gives a path without links in what there is of it, and each link on the way. A name from which it goes up again is
+// on the way too, as "name/..": a link of that name would lead elsewhere.
 func trail(file string) (end string, through []string) {
-	end, rest := "/", file
+	end, rest, links := "/", file, 0
 	for rest != "" {
 		name := ""
 		name, rest, _ = strings.Cut(rest, "/")
@@ -105,15 +112,17 @@ func trail(file string) (end string, through []string) {
 		case "", ".":
 			continue
 		case "..":
+			through = append(through, end+"/..")
 			end = path.Dir(end)
 			continue
 		}
 		next := path.Join(end, name)
 		target, err := os.Readlink(next)
-		if err != nil || len(through) > 40 {
+		if err != nil || links > 40 {
 			end = next
 			continue
 		}
+		links++
 		if through = append(through, next); path.IsAbs(target) {
 			end = "/"
 		}
