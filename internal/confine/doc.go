@@ -2,12 +2,13 @@
 // if others obey nothing of it.
 //
 // bubblewrap confines the command (profile.go says to what), on an overlay of the workspace (overlay.go): nothing of the
-// workspace changes while the command runs. After its last process has died, upper.go judges each name in the upper
-// directory of the overlay. If others obey one of them, or somebody else changed meanwhile what the command changed, all
-// of it goes to a quarantine; else keep.go copies it back. Nothing looks into a folder that is closed (see closed): a workspace
-// that has one is refused, and so is a call that leaves one.
+// workspace changes while the command runs. Git's own directories in it are mounted read-only. After the last process has
+// died, upper.go judges each name in the upper directory of the overlay. If others obey one of them, or somebody else
+// changed meanwhile what the command changed, all of it goes to a quarantine; else keep.go copies it back, and compares
+// each name once more right before it takes it. Nothing looks into a folder that is closed (see closed): a workspace that
+// has one is refused, and so is a call that leaves one.
 //
-// Which names are protected is known to policy/workspace; names.go adds what git obeys inside a
-// repository, most of which an ordinary commit must be able to write, and git.go what the
-// settings of git name. One call at a time runs in a workspace.
+// Which names are protected is known to policy/workspace and names.go. What the host obeys besides is found before the
+// command and after it: by its settings of git (git.go), and by its environment and home (outside.go). What these do not
+// name plainly refuses the call. One call at a time runs in a workspace.
 package confine

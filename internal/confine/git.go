@@ -266,20 +266,17 @@ type setting struct{ origin, key, value string }
 // settings notes what git's settings name as programs, hooks or more settings, those of includes whose condition does not
 // hold too, and whether it is there or not: a change of it has git run something else.
 func (o *outside) settings(ctx context.Context) error {
+	names := []string{"/etc/gitconfig"}
 	for _, home := range homes() {
-		for _, name := range []string{".gitconfig", ".config/git/config"} {
-			if err := o.file(path.Join(home, name), true); err != nil {
-				return err
-			}
-		}
+		names = append(names, path.Join(home, ".gitconfig"), path.Join(home, ".config/git/config"))
 	}
 	if dir := os.Getenv("XDG_CONFIG_HOME"); dir != "" {
-		if err := o.file(path.Join(dir, "git/config"), true); err != nil {
+		names = append(names, path.Join(dir, "git/config"))
+	}
+	for _, name := range names {
+		if err := o.file(name, true); err != nil {
 			return err
 		}
-	}
-	if err := o.file("/etc/gitconfig", true); err != nil {
-		return err
 	}
 	asked, values := map[string]bool{}, map[setting]bool{}
 	for next := o.files; len(next) > 0; {
@@ -304,9 +301,9 @@ func (o *outside) settings(ctx context.Context) error {
 			if !strings.HasPrefix(key, "include") && key != "core.worktree" {
 				continue
 			}
-			file, err := s.file(path.Dir(origin))
+			file, err := expanded(path.Dir(origin), value)
 			if err != nil {
-				return err
+				return s.unclear()
 			}
 			if key == "core.worktree" {
 				o.from = append(o.from, file)
@@ -407,11 +404,10 @@ func (o *outside) obeyed(s setting, from, file string) error {
 	if from == "" {
 		bases = o.from
 	}
-	s.value = file
 	for _, dir := range bases {
-		name, err := s.file(dir)
+		name, err := expanded(dir, file)
 		if err != nil {
-			return err
+			return s.unclear()
 		}
 		if s.key == "core.hookspath" {
 			o.links(name, func(string) bool { return true })
@@ -421,15 +417,6 @@ func (o *outside) obeyed(s setting, from, file string) error {
 		}
 	}
 	return nil
-}
-
-// file is the path that a setting gives.
-func (s setting) file(from string) (string, error) {
-	file, err := expanded(from, s.value)
-	if err != nil {
-		return "", s.unclear()
-	}
-	return file, nil
 }
 
 func (s setting) unclear() error {
