@@ -87,6 +87,11 @@ func (w *Watch) back(upper int, p plan) error {
 		for _, ch := range pass.all {
 			step()
 			if err := pass.one(ch); err != nil {
+				for rel, mode := range c.opened {
+					if low, err := c.low.open(rel); err == nil {
+						_ = unix.Fchmod(low, mode)
+					}
+				}
 				return fmt.Errorf("%.80q: %w", ch.rel, err)
 			}
 		}
@@ -174,6 +179,7 @@ func (c *copier) settle(ch change) error {
 			return err
 		}
 	}
+	delete(c.opened, ch.rel)
 	times := []unix.Timespec{ch.up.Atim, ch.up.Mtim}
 	_ = unix.UtimesNanoAt(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", low), times, 0) // another user's folder keeps its time
 	return nil
@@ -194,7 +200,9 @@ func (c *copier) allow(low int, dir string) error {
 	if err := unix.Fstat(low, &st); err != nil || st.Mode&0700 == 0700 || int(st.Uid) != os.Geteuid() {
 		return err
 	}
-	c.opened[dir] = st.Mode & 07777
+	if _, is := c.opened[dir]; !is {
+		c.opened[dir] = st.Mode & 07777
+	}
 	return unix.Fchmod(low, st.Mode&07777|0700)
 }
 

@@ -129,12 +129,13 @@ func TestOverlay_WhatChangesDuringTheCopyIsTheHosts(t *testing.T) {
 		{"a folder is exchanged", `echo call >t/f`, `mv t t.bak; mkdir t; cp -p $HOME/old t/f`, `test "$(cat t/f)" = older`},
 		{"a new name is taken", `echo call >t/n`, `cp -p $HOME/old t/n`, `test "$(cat t/n)" = older`},
 		{"a hidden file is replaced", `rm -r t; mkdir t; echo call >t/n`, `cp -p $HOME/old t/tmp; mv t/tmp t/f`, `test "$(cat t/f)" = older`},
+		{"a name is taken in a folder that is not written to", `chmod 755 ro; echo call >ro/n; chmod 555 ro`, `chmod 755 ro; echo host >ro/n; chmod 555 ro`, `test "$(cat ro/n)" = host -a $(stat -c %a ro) = 555`},
 		{"a mode is changed", `chmod 711 t`, `chmod 700 t`, `test $(stat -c %a t) = 700`},
 	} {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
-			m.sh(t, m.ws, `echo older >../old; touch -d 2020-01-01 ../old; mkdir t; echo f >t/f`)
+			m.sh(t, m.ws, `echo older >../old; touch -d 2020-01-01 ../old; mkdir t; echo f >t/f; mkdir ro; chmod 555 ro`)
 			said, code := m.confined(t, a.call+`; echo z >zz`, m.whileCopied(t, a.host))
 			require.Equal(t, NothingKept, code, said)
 			require.Contains(t, said, "was copied back")
