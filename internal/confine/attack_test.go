@@ -403,6 +403,7 @@ func TestK2_WhatTheHostObeys(t *testing.T) {
 		{"a folder of the home that is the workspace", "", `ln -s ws ../.vim`, `true`, NotConfined, ".vim"},
 		{"a repository whose folder is a link", "", `mv vendor/lib/.git real; ln -s ../../real vendor/lib/.git`, `true`, NotConfined, "symbolic link"},
 		{"a repository behind a link", "", `mv vendor/lib/.git real; ln -s real way2; echo "gitdir: ../../way2" >vendor/lib/.git`, `true`, NotConfined, "symbolic link"},
+		{"a repository behind a link that is left again", "", `mkdir -p x/y; ln -s x/y l; mv vendor/lib/.git x/real; echo "gitdir: ../../l/../real" >vendor/lib/.git`, `true`, NotConfined, "symbolic link"},
 		{"a repository beside its file", "", `mv vendor/lib/.git real; rm real/HEAD; echo "gitdir: ../../real" >vendor/lib/.git`, `echo x >real/HEAD; mv real r; echo kept >kept`, 0, ""},
 		{"link that leads through the kernel", "", ``, `ln -s /proc/self/cwd/.aws/credentials m`, NothingKept, `"m"`},
 		{"link to a device", "", ``, `ln -s /dev/fd/9 m`, NothingKept, `"m"`},

@@ -67,11 +67,12 @@ type outside struct {
 	found int             // how often one of these was new
 	files []string        // with settings of git
 	from  []string        // from where words in them count
+	seen  map[string]bool // repositories
 }
 
 // look finds what the host obeys now of the workspaces that were listed.
 func look(ctx context.Context, env []string, watches []*Watch, lists []*list) (*outside, error) {
-	o := &outside{dirs: map[string]bool{}, named: map[string]bool{}}
+	o := &outside{dirs: map[string]bool{}, named: map[string]bool{}, seen: map[string]bool{}}
 	for _, w := range watches {
 		o.roots = append(o.roots, w.Root)
 	}
@@ -173,32 +174,28 @@ func (o *outside) repositories(root string, now *list) (err error) {
 }
 
 // own notes a part of a repository. What lies in a workspace must be what its name says: a mount keeps it from the command.
-func (o *outside) own(file string) error {
+func (o *outside) own(file string) (end string, err error) {
 	end, through := trail(file)
 	link := func(name string) bool { return o.inside(name) && !strings.HasSuffix(name, "/..") }
 	if slices.Contains(o.roots, end) || slices.ContainsFunc(through, link) {
-		return fmt.Errorf("%s, which git obeys, is a workspace or lies behind a symbolic link in one, so it cannot be kept from a confined command; name another workspace", file)
+		return "", fmt.Errorf("%s, which git obeys, is a workspace or lies behind a symbolic link in one, so it cannot be kept from a confined command; name another workspace", file)
 	}
 	if _, err := os.Lstat(end); err == nil && o.inside(end) {
 		o.dirs[end] = true
 	}
-	return nil
+	return end, nil
 }
 
 // repository notes git's own directory of a folder, or a file that names it, with what it names in turn.
 func (o *outside) repository(gitDir, top string) error {
-	if err := o.own(gitDir); err != nil {
+	gitDir, err := o.own(gitDir)
+	if text, none := small(gitDir); err == nil && none == nil {
+		gitDir, err = o.own(absolute(top, strings.TrimSpace(strings.TrimPrefix(text, "gitdir:"))))
+	}
+	if err != nil || o.seen[gitDir] {
 		return err
 	}
-	if text, err := small(gitDir); err == nil {
-		gitDir = absolute(top, strings.TrimSpace(strings.TrimPrefix(text, "gitdir:")))
-		if err := o.own(gitDir); err != nil {
-			return err
-		}
-	}
-	if slices.Contains(o.from, gitDir) {
-		return nil
-	}
+	o.seen[gitDir] = true
 	o.from = append(o.from, gitDir, top)
 	for _, name := range []string{"HEAD", "refs", "objects", "commondir", "gitdir", "config", "config.worktree"} {
 		if err := o.file(path.Join(gitDir, name), strings.HasPrefix(name, "config")); err != nil {
@@ -207,7 +204,7 @@ func (o *outside) repository(gitDir, top string) error {
 	}
 	text, _ := small(path.Join(gitDir, "objects/info/alternates"))
 	for line := range strings.Lines(text) {
-		if err := o.own(absolute(path.Join(gitDir, "objects"), strings.TrimSpace(line))); err != nil {
+		if _, err := o.own(absolute(path.Join(gitDir, "objects"), strings.TrimSpace(line))); err != nil {
 			return err
 		}
 	}

@@ -69,9 +69,9 @@ func isRepository(has func(name string) bool) bool {
 
 func absolute(dir, file string) string {
 	if path.IsAbs(file) {
-		return path.Clean(file)
+		return file
 	}
-	return path.Join(dir, file)
+	return dir + "/" + file
 }
 
 // shownOutside are folders that a link may lead to: an ordinary user writes nothing there.
