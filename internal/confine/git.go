@@ -209,7 +209,7 @@ func (o *outside) repository(gitDir, top string) error {
 		}
 	}
 	if text, err := small(path.Join(gitDir, "gitdir")); err == nil { // of a linked worktree
-		o.from = append(o.from, path.Dir(strings.TrimSpace(text)))
+		o.from = append(o.from, path.Dir(absolute(gitDir, strings.TrimSpace(text))))
 	}
 	if text, err := small(path.Join(gitDir, "commondir")); err == nil {
 		return o.repository(absolute(gitDir, strings.TrimSpace(text)), top)
