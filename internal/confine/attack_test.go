@@ -394,6 +394,7 @@ func TestK2_WhatTheHostObeys(t *testing.T) {
 		{"program with a backslash", "", `git config core.fsmonitor "$W/my\\ proj/fsm.sh"`, `true`, NotConfined, "core.fsmonitor"},
 		{"program after cd", "", `git config filter.z.clean 'cd tools && ./x.sh'`, `true`, NotConfined, "filter.z.clean"},
 		{"program by a variable", "", `git config alias.z '!$HOME/x'`, `true`, NotConfined, "alias.z"},
+		{"an alias that is called as a file is", "", `git config alias.profile '!sh prof'`, `echo x >prof`, NothingKept, `"prof"`},
 		{"programs that are plain", "", `git config filter.lfs.clean 'git-lfs clean -- %f'; git config credential.helper '!gh auth git-credential'; git config difftool.z.cmd 'meld "$LOCAL" "$REMOTE"'; git config core.pager 'less -F'; git config alias.l 'log --format="%h %s"'; git config core.fsmonitor true`, `mkdir auth; echo x >auth/x`, 0, ""},
 		{"hooks outside that are links", "", `mkdir ../hk; ln -s ../ws/pc ../hk/pre-commit; git config core.hooksPath $HOME/hk`, `echo x >pc`, NothingKept, `"pc"`},
 		{"a start-up file of the home that is a link", "", `echo true >bashrc; rm ../.bashrc; ln -s ws/bashrc ../.bashrc`, `echo x >bashrc`, NothingKept, `"bashrc"`},

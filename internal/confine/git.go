@@ -143,14 +143,16 @@ func (o *outside) repositories(root string, now *list) (err error) {
 	for _, dir := range sorted(now.Repos) {
 		gitDir := path.Join(root, dir)
 		if dir == "" {
-			return fmt.Errorf("workspace %s is a repository of git itself, of which a confined command can change nothing; name another one", root)
+			return fmt.Errorf("workspace %s is a repository of git itself, of which a confined command can change "+
+				"nothing; name another one", root)
 		}
 		err = errors.Join(err, o.repository(gitDir, path.Dir(gitDir)))
 	}
 	for _, rel := range now.gitFiles {
 		file := path.Join(root, rel)
 		if _, is := now.Links[rel]; is {
-			return fmt.Errorf("%s is a symbolic link, so git's own directory cannot be kept from a confined command; replace it by a folder, or by a file that names one", file)
+			return fmt.Errorf("%s is a symbolic link, so git's own directory cannot be kept from a confined "+
+				"command; replace it by a folder, or by a file that names one", file)
 		}
 		err = errors.Join(err, o.repository(file, path.Dir(file)))
 	}
@@ -178,7 +180,8 @@ func (o *outside) own(file string) (end string, err error) {
 	end, through := trail(file)
 	link := func(name string) bool { return o.inside(name) && !strings.HasSuffix(name, "/..") }
 	if slices.Contains(o.roots, end) || slices.ContainsFunc(through, link) {
-		return "", fmt.Errorf("%s, which git obeys, is a workspace or lies behind a symbolic link in one, so it cannot be kept from a confined command; name another workspace", file)
+		return "", fmt.Errorf("%s, which git obeys, is a workspace or lies behind a symbolic link in one, so it "+
+			"cannot be kept from a confined command; name another workspace", file)
 	}
 	if _, err := os.Lstat(end); err == nil && o.inside(end) {
 		o.dirs[end] = true
@@ -241,14 +244,15 @@ func small(file string) (string, error) {
 
 var (
 	// freeSettings are settings that name no program and no file of a workspace that somebody obeys.
-	freeSettings = lazy.Pattern(`^(user\.(name|email)|author\..*|committer\..*|branch\..*\.(remote|merge|rebase|description|pushremote)|url\..*|` +
-		`submodule\..*\.(url|path|active|branch)|color\..*|advice\..*|(safe\.directory|maintenance\.repo|gui\.recentrepo|scalar\.repo)|remote\..*\.(url|pushurl|fetch|push))$`)
+	freeSettings = lazy.Pattern(`^(user\.(name|email)|(author|committer|url|color|advice)\..*|` +
+		`branch\..*\.(remote|merge|rebase|description|pushremote)|submodule\..*\.(url|path|active|branch)|` +
+		`remote\..*\.(url|pushurl|fetch|push)|safe\.directory|maintenance\.repo|gui\.recentrepo|scalar\.repo)$`)
 	// fileSettings are settings whose value is the name of a file or folder as it is.
-	fileSettings = lazy.Pattern(`^(core\.(hookspath|attributesfile|excludesfile)|init\.templatedir|commit\.template|include\.path|includeif\..*\.path|` +
-		`.*\.(.*file|.*skiplist|.*templatedir|.*hookspath))$`)
+	fileSettings = lazy.Pattern(`^(commit\.template|.*\.(.*file|.*skiplist|.*templatedir|.*hookspath))$`)
 	// programSettings are settings whose value the shell runs, or git itself.
-	programSettings = lazy.Pattern(`^(pager\..*|core\.(fsmonitor|gitproxy)|submodule\..*\.update|sendemail\..*(cmd|server)|imap\.tunnel|` +
-		`.*\.(.*command|.*cmd|.*helper|.*hook|.*program|.*editor|.*pager|askpass|external|textconv|driver|clean|smudge|process|difffilter|uploadpack|receivepack|vcs|path))$`)
+	programSettings = lazy.Pattern(`^(pager\..*|core\.(fsmonitor|gitproxy)|submodule\..*\.update|` +
+		`sendemail\..*(cmd|server)|imap\.tunnel|.*\.(.*command|.*cmd|.*helper|.*hook|.*program|.*editor|.*pager|askpass|external|` +
+		`textconv|driver|clean|smudge|process|difffilter|uploadpack|receivepack|vcs|path))$`)
 	// plainWords are a line that the shell reads as words alone.
 	plainWords = lazy.Pattern(`^[\w./~@%+,:= -]*$`)
 	// compared is what git calls the files that a tool compares.
@@ -349,14 +353,14 @@ func (o *outside) setting(s setting) error {
 		return o.obeyed(s, path.Dir(s.origin), s.value)
 	case alias && !shell && !strings.HasPrefix(line, "-"):
 		o.words(s.value)
-	case fileSettings.MatchString(s.key):
-		return o.obeyed(s, "", s.value)
 	case shell, alias, programSettings.MatchString(s.key):
 		line = compared.ReplaceAllString(line, "%")
 		if !plainWords.MatchString(line) {
 			return s.unclear()
 		}
 		return o.program(s, strings.Fields(line))
+	case fileSettings.MatchString(s.key):
+		return o.obeyed(s, "", s.value)
 	default: // unknown ones too
 		o.words(s.value)
 	}
@@ -384,7 +388,8 @@ func (o *outside) program(s setting, words []string) error {
 			if first {
 				name = path.Base(part)
 			}
-			if bare && (first || strings.HasPrefix(part, "-") || strings.HasPrefix(part, "%") || helpers.Has(name) || i == 0 && word != part) {
+			option := strings.HasPrefix(part, "-") || strings.HasPrefix(part, "%") || i == 0 && word != part
+			if bare && (first || option || helpers.Has(name)) {
 				continue
 			}
 			if err := o.obeyed(s, "", part); err != nil {
@@ -410,14 +415,16 @@ func (o *outside) obeyed(s setting, from, file string) error {
 			o.links(name, func(string) bool { return true })
 		}
 		if o.lead(name) {
-			return fmt.Errorf("a workspace is the folder that git's setting %s names (%s); name another one, or change the setting", s.key, s.origin)
+			return fmt.Errorf("a workspace is the folder that git's setting %s names (%s); name another one, or "+
+				"change the setting", s.key, s.origin)
 		}
 	}
 	return nil
 }
 
 func (s setting) unclear() error {
-	return fmt.Errorf("git's setting %s (%s) does not name its program or file plainly, so what it obeys of a workspace is not known; "+
+	return fmt.Errorf("git's setting %s (%s) does not name its program or file plainly, so what it obeys of "+
+		"a workspace is not known; "+
 		"write a path without quotes, variables and other signs of the shell, or name another workspace", s.key, s.origin)
 }
 

@@ -452,7 +452,8 @@ func (w *Watch) quarantine() (string, error) {
 	dir, upper := w.path("quarantine"), w.path("call/upper")
 	to := filepath.Join(dir, time.Now().UTC().Format("20060102T150405.000000000Z"))
 	if err := errors.Join(w.mark(), os.Chmod(upper, 0700), os.Rename(upper, to)); err != nil {
-		return upper, fmt.Errorf("what it did stays there, and keeps other calls from this workspace until it can be moved: %w", err)
+		return upper, fmt.Errorf("what it did stays there, and keeps other calls from this workspace until it "+
+			"can be moved: %w", err)
 	}
 	err := os.Chmod(to, 0)
 	all, readErr := os.ReadDir(dir) // sorted by name, which is by time

@@ -138,7 +138,7 @@ func (g *guard) inside(file string) (rel string, ok bool) {
 		if !known {
 			end, through := trail(file[:i])
 			for _, dir := range kernel {
-				if strings.HasPrefix(end+"/", dir) || slices.ContainsFunc(through, func(link string) bool { return strings.HasPrefix(link, dir) }) {
+				if slices.ContainsFunc(append(through, end+"/"), func(name string) bool { return strings.HasPrefix(name, dir) }) {
 					end = "/proc"
 				}
 			}

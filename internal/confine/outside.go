@@ -19,8 +19,9 @@ var (
 	// searched are variables whose value is a list of folders that programs or settings are looked for in.
 	searched = lazy.Pattern(`PATH|LIB|^XDG_.*_(HOME|DIRS)$`)
 	// gitFree are git's variables that name no settings, no repository and no program but by their value's words.
-	gitFree = lazy.Pattern(`^GIT_((AUTHOR|COMMITTER)_(NAME|EMAIL|DATE)|EDITOR|SEQUENCE_EDITOR|PAGER|TERMINAL_PROMPT|OPTIONAL_LOCKS|SSH|SSH_COMMAND|SSH_VARIANT|ASKPASS|` +
-		`MERGE_AUTOEDIT|CONFIG_NOSYSTEM|ATTR_NOSYSTEM|NO_LAZY_FETCH|ADVICE|LFS_SKIP_SMUDGE|PS1_\w+|PREFIX|PAGER_IN_USE|COMMIT|BRANCH|LOCAL_BRANCH|URL|PREVIOUS_\w+|CEILING_DIRECTORIES|TRACE\w*)$`)
+	gitFree = lazy.Pattern(`^GIT_((AUTHOR|COMMITTER)_(NAME|EMAIL|DATE)|EDITOR|SEQUENCE_EDITOR|PAGER|TERMINAL_PROMPT|OPTIONAL_LOCKS|` +
+		`SSH|SSH_COMMAND|SSH_VARIANT|ASKPASS|MERGE_AUTOEDIT|CONFIG_NOSYSTEM|ATTR_NOSYSTEM|NO_LAZY_FETCH|ADVICE|LFS_SKIP_SMUDGE|` +
+		`PS1_\w+|PREFIX|PAGER_IN_USE|COMMIT|BRANCH|LOCAL_BRANCH|URL|PREVIOUS_\w+|CEILING_DIRECTORIES|TRACE\w*)$`)
 )
 
 // environment notes what variables name in the workspaces: programs of the host obey that, whatever the variable is.
@@ -32,7 +33,8 @@ func (o *outside) environment(env []string) error {
 	for _, pair := range env {
 		name, value, _ := strings.Cut(pair, "=")
 		if strings.HasPrefix(name, "GIT_") && !gitFree.MatchString(name) {
-			return fmt.Errorf("git obeys the variable %s, and it may name any setting or repository; run approvalbot without it", name)
+			return fmt.Errorf("git obeys the variable %s, and it may name any setting or repository; run "+
+				"approvalbot without it", name)
 		}
 		if ownPlace.Has(name) || value == "" {
 			continue
@@ -44,12 +46,14 @@ func (o *outside) environment(env []string) error {
 		}
 		for _, part := range append(parts, value) {
 			file, err := expanded(cwd, part)
-			if err != nil || part == "" && strings.HasPrefix(name, "XDG_") || !isList && !strings.Contains(part, "/") && !isFile(file) {
-				continue // a word, or what the shell alone would expand
+			word := !isList && !strings.Contains(part, "/") && !isFile(file)
+			if err != nil || word || part == "" && strings.HasPrefix(name, "XDG_") { // or what the shell alone would expand
+				continue
 			}
 			end, _ := trail(file)
 			if root := o.lead(file); isList && (root || o.above(end)) {
-				return fmt.Errorf("a workspace is or lies in %q, which is in the variable %s; name another one, or change the variable", part, name)
+				return fmt.Errorf("a workspace is or lies in %q, which is in the variable %s; name another one, or "+
+					"change the variable", part, name)
 			}
 		}
 	}
@@ -84,7 +88,8 @@ func (o *outside) homeLinks() error {
 			}
 		}
 		if root != "" {
-			return fmt.Errorf("the link %s leads to a workspace itself, and programs obey what is in it; name another one, or remove the link", root)
+			return fmt.Errorf("the link %s leads to a workspace itself, and programs obey what is in it; name "+
+				"another one, or remove the link", root)
 		}
 	}
 	return nil

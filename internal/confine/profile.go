@@ -46,7 +46,8 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 	a := []string{
 		"--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
 		"--proc", "/proc", "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", // its mem and fd would open bwrap itself
-		"--dev", "/dev", "--size", memory, "--tmpfs", "/dev/shm", "--remount-ro", "/dev", "--size", memory, "--tmpfs", "/tmp", "--dir", "/run", "--dir", "/var",
+		"--dev", "/dev", "--size", memory, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
+		"--size", memory, "--tmpfs", "/tmp", "--dir", "/run", "--dir", "/var",
 	}
 	var shown []string
 	for _, dir := range programs {
@@ -83,7 +84,8 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 	for _, w := range watches {
 		repos, secrets := w.mounted(), w.unknown(ctx)
 		if len(repos)+len(secrets) > mostMasked {
-			return nil, fmt.Errorf("workspace %s has %d repositories and %d files that look like secrets, and at most %d can be kept from the command; name a smaller workspace",
+			return nil, fmt.Errorf("workspace %s has %d repositories and %d files that look like secrets, and at "+
+				"most %d can be kept from the command; name a smaller workspace",
 				w.Root, len(repos), len(secrets), mostMasked)
 		}
 		for _, rel := range repos { // of the overlay: sockets of the host in it are not reached

@@ -41,7 +41,8 @@ func program(name string) (string, error) {
 // it, in namespaces that end with it.
 func Check(ctx context.Context, state, dir string) error {
 	if os.Geteuid() == 0 {
-		return errors.New("root is never confined: /proc and the files of root would be its own; run it as an ordinary user")
+		return errors.New("root is never confined: /proc and the files of root would be its own; run it as an " +
+			"ordinary user")
 	}
 	if _, err := filter(); err != nil {
 		return err
@@ -118,7 +119,8 @@ func Possible() bool {
 // or keeps nothing of it. It gives how many files were changed; the error says why nothing ran, or was kept.
 func Run(ctx context.Context, c Call) (status, changed int, err error) {
 	if os.Geteuid() == 0 {
-		return NotConfined, 0, errors.New("root is never confined: /proc and the files of root would be its own; run it as an ordinary user")
+		return NotConfined, 0, errors.New("root is never confined: /proc and the files of root would be its " +
+			"own; run it as an ordinary user")
 	}
 	// What this process inherited goes to no other one.
 	open, err := os.ReadDir("/proc/self/fd")
@@ -363,7 +365,8 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 	report, unblock, arguments := pipes[0][0], pipes[1][1], pipes[2][1]
 	// Pid 1 holds the pipe's other end too: only the byte starts the command, and no wrapper's death.
 	passed := []*os.File{files[0], pipes[0][1], pipes[1][0], unblock, pipes[2][0]}
-	words := append([]string{"--seccomp", "3", "--json-status-fd", "4", "--block-fd", "5", "--sync-fd", "6", "--args", "7", "--"}, c.Argv...)
+	words := append([]string{"--seccomp", "3", "--json-status-fd", "4", "--block-fd", "5", "--sync-fd", "6", "--args", "7", "--"},
+		c.Argv...)
 	cmd := overlaid(program, watches, passed, words)
 	cmd.Env = c.environ(home)
 	cmd.Stdout, cmd.Stderr = output{ctx, c.Stdout}, output{ctx, c.Stderr} // pipes of our own, no descriptor of the caller's

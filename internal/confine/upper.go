@@ -46,7 +46,8 @@ type change struct {
 
 // judge looks at each name that a call made, changed or removed. It changes nothing.
 func (w *Watch) judge(upper int) (*judgement, error) {
-	j := &judgement{guard: &w.guard, before: w.before, links: maps.Clone(w.before.Links), began: w.began, protected: map[string]bool{}, meanwhile: map[string]bool{}}
+	j := &judgement{guard: &w.guard, before: w.before, links: maps.Clone(w.before.Links), began: w.began,
+		protected: map[string]bool{}, meanwhile: map[string]bool{}}
 	j.steps = 0
 	before := j.astray(w.before.Links)
 	var top, low unix.Stat_t
@@ -61,10 +62,12 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 		return nil, err
 	}
 	if j.deep {
-		return nil, fmt.Errorf("the call made folders more than %d levels deep, or with names of more than %d bytes", deepest, longest)
+		return nil, fmt.Errorf("the call made folders more than %d levels deep, or with names of more than %d "+
+			"bytes", deepest, longest)
 	}
 	if len(w.mounted())+len(w.Secrets)+j.secrets > mostMasked {
-		return nil, fmt.Errorf("the workspace would have more than %d files that look like secrets, and no later call could be confined", mostMasked)
+		return nil, fmt.Errorf("the workspace would have more than %d files that look like secrets, and no "+
+			"later call could be confined", mostMasked)
 	}
 	if maps.Equal(j.links, w.before.Links) && len(j.protected)+j.changed == 0 {
 		return j, nil

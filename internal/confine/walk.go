@@ -47,7 +47,8 @@ type folder struct {
 func folderOf(st unix.Stat_t) folder { return folder{inodeOf(st), st.Mode & 01777} }
 
 func newList() *list {
-	return &list{Repos: map[string]bool{}, Links: map[string]string{}, many: map[[2]uint64]bool{}, leaves: leaves{}, dirs: map[string]folder{}}
+	return &list{Repos: map[string]bool{}, Links: map[string]string{}, many: map[[2]uint64]bool{}, leaves: leaves{},
+		dirs: map[string]folder{}}
 }
 
 type walker struct {
@@ -96,7 +97,8 @@ func (g *guard) walk(root int, known leaves) (*list, error) {
 
 func (w *walker) dir(fd int, rel string, p place, depth int) error {
 	if depth >= deepest || len(rel) > longest {
-		return fmt.Errorf("workspace %s has folders more than %d deep, or with longer names than %d bytes (%.80q), so it cannot be listed", w.root, deepest, longest, rel)
+		return fmt.Errorf("workspace %s has folders more than %d deep, or with longer names than %d bytes "+
+			"(%.80q), so it cannot be listed", w.root, deepest, longest, rel)
 	}
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -135,7 +137,8 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 			}
 			w.out.Links[child] = target
 			if w.out.size += len(child) + len(target); w.out.size > mostLinks {
-				return fmt.Errorf("the links of workspace %s (%q) are too many or too long to be followed; name a smaller one", w.root, rel)
+				return fmt.Errorf("the links of workspace %s (%q) are too many or too long to be followed; name a "+
+					"smaller one", w.root, rel)
 			}
 		}
 		if lower == ".git" {
@@ -173,7 +176,8 @@ func (w *walker) below(fd int, name, child string, p place, depth int) error {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR):
 		return nil
 	case errors.Is(err, unix.EXDEV):
-		return fmt.Errorf("workspace %s has another mount in it (%q), and the kernel makes no overlay of such a folder; name a smaller one", w.root, child)
+		return fmt.Errorf("workspace %s has another mount in it (%q), and the kernel makes no overlay of such a "+
+			"folder; name a smaller one", w.root, child)
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		if is && int(st.Uid) != os.Geteuid() { // a confined command can look into it as little as we can
 			return nil
@@ -190,8 +194,9 @@ func (w *walker) below(fd int, name, child string, p place, depth int) error {
 // file notes a usual secret, or another name of one. In a folder .git branches have any names.
 func (w *walker) file(fd int, name, rel string, p place) {
 	top, _, _ := strings.Cut(p.Under, "/")
-	branch := p.Git && (top == "refs" || top == "logs" || top == "objects") && !strings.HasPrefix(name, ".") // no branch begins with a dot
-	is := p.Git && workspace.AnyPart(p.Under, func(c string) bool { return c == "git-crypt" }) || !branch && workspace.SecretLower(p.Under)
+	branch := p.Git && (top == "refs" || top == "logs" || top == "objects") && !strings.HasPrefix(name, ".") // as a branch does
+	key := p.Git && workspace.AnyPart(p.Under, func(c string) bool { return c == "git-crypt" })
+	is := key || !branch && workspace.SecretLower(p.Under)
 	if !is && !w.twins || is && w.twins {
 		return
 	}

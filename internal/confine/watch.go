@@ -125,8 +125,9 @@ func (w *Watch) finish() (err error) {
 		w.Left = "what it did was dropped"
 		return w.drop()
 	}
-	if name, err := os.ReadFile(w.path("call/keep")); err == nil && strings.HasPrefix(string(name), ".approvalbot-") && !strings.Contains(string(name), "/") {
-		_ = unix.Unlinkat(int(w.root.Fd()), string(name), 0) // of a file that was being copied
+	text, _ := os.ReadFile(w.path("call/keep"))
+	if name := string(text); strings.HasPrefix(name, ".approvalbot-") && !strings.Contains(name, "/") {
+		_ = unix.Unlinkat(int(w.root.Fd()), name, 0) // of a file that was being copied
 	}
 	rest, err := w.quarantine()
 	w.Left = "what it did was copied back in part, and the rest is in " + rest
@@ -204,7 +205,8 @@ func (w *Watch) protect(o *outside) error {
 		}
 	}
 	if _ = w.guard.astray(w.before.Links); w.guard.steps > mostSteps/4 {
-		return fmt.Errorf("the links of workspace %s lead through too many folders to be followed; remove links, or name a smaller workspace", w.Root)
+		return fmt.Errorf("the links of workspace %s lead through too many folders to be followed; remove "+
+			"links, or name a smaller workspace", w.Root)
 	}
 	w.Secrets = w.before.secrets
 	return nil
@@ -213,7 +215,8 @@ func (w *Watch) protect(o *outside) error {
 // apart refuses a workspace that lies in or above one in which a call runs or is unfinished.
 func (w *Watch) apart(state string) error {
 	if text, _ := os.ReadFile(w.path("root")); string(text) != w.Root {
-		if err := errors.Join(os.WriteFile(w.path("fresh"), []byte(w.Root), 0600), os.Rename(w.path("fresh"), w.path("root"))); err != nil {
+		fresh := w.path("fresh")
+		if err := errors.Join(os.WriteFile(fresh, []byte(w.Root), 0600), os.Rename(fresh, w.path("root"))); err != nil {
 			return err
 		}
 	}
