@@ -26,7 +26,8 @@ func anew[T any](ctx context.Context, g *Gate, key string, try func() (T, error)
 		case errors.Is(err, errReplaced), errors.Is(err, errOtherRules), errors.Is(err, ErrSpent):
 		case errors.Is(err, ErrAbsences):
 			if err := g.Absences().Learn(ctx); err != nil {
-				g.log.Error("could not read absences, so no yes is counted", "approval", key, "reason", err)
+				g.log.Error("could not read absences, so a vote or claim was refused; it may be tried again",
+					"approval", key, "reason", err)
 				return none, approval.Refuse(approval.CodeUnavailable, "The desk cannot read absences now; try again in a moment.")
 			}
 		default:

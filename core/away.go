@@ -123,7 +123,7 @@ func (g *Gate) leave(ctx context.Context, by string, l Leave, handled *approval.
 	notes, err := g.unreachable(ctx, said)
 	if err != nil { // it is said all the same
 		g.log.Error("could not check whether an absence leaves requests without an available "+
-			"approver", "person", l.Person, "reason", err)
+			"approver; the absence counts", "person", l.Person, "reason", err)
 	}
 	return Left{said, notes}, nil
 }
@@ -157,7 +157,8 @@ func (g *Gate) absent(
 	g.learn(after)
 	g.notify(Change{Unchanged: true})
 	if err := g.redrawVoted(ctx); err != nil { // it is so all the same
-		g.log.Error("could not update cards after an absence changed", "reason", err)
+		g.log.Error("could not redraw cards after an absence changed; a card shows it when its approval next changes",
+			"reason", err)
 	}
 	if err := g.Upkeep().Replan(ctx); err != nil { // at the next step it is
 		g.log.Error("could not reschedule reminders after an absence changed; the reminders of an approval are "+

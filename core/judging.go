@@ -43,8 +43,8 @@ func (g *Gate) judge(
 	}
 	if c.base.CutShort {
 		g.cutShort.Add(1)
-		g.log.Warn("stopped judging a call before all of it was read: it needs too many steps, or the caller "+
-			"disconnected",
+		g.log.Warn("stopped judging a call before all of it was read, because it takes too many steps or its caller "+
+			"disconnected; policy treats it as a call that it cannot read",
 			"owner", who.Token, "tool", call.ToolName, "fingerprint", sealed.Fingerprint)
 	}
 	return call, sealed, c, err

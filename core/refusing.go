@@ -22,7 +22,8 @@ func (g *Gate) Forbidden(ctx context.Context, who Caller, what string, err error
 	}
 	e := RefusedEvent("token:"+who.Token, "forbidden: "+what)
 	if err := g.refusals.Append(context.WithoutCancel(ctx), nil, e); err != nil {
-		g.log.Error("could not record a forbidden attempt", "token", who.Token, "what", what, "reason", err)
+		g.log.Error("could not record that a token was refused something; the audit log lacks it",
+			"token", who.Token, "what", what, "reason", err)
 	}
 }
 
@@ -58,6 +59,7 @@ func (g *Gate) tellRefusals(ctx context.Context, all bool) {
 		return
 	}
 	if err := g.store.Append(ctx, nil, events...); err != nil {
-		g.log.Error("could not record the count of further refusals", "refusers", len(events), "reason", err)
+		g.log.Error("could not record how many further refusals there were; the audit log lacks them",
+			"refusers", len(events), "reason", err)
 	}
 }

@@ -173,7 +173,7 @@ func (d *Dispatcher) serve(ctx, outlive context.Context, chat approval.Target) {
 		fault.Point("before-delivery-claimed")
 		next, ok, err := d.outbox.NextDelivery(ctx, chat, time.Now().UnixMilli())
 		if err != nil {
-			d.log.Error("could not read the outbox", "target", chat.String(), "reason", err)
+			d.log.Error("could not read the outbox; trying this chat again in a second", "target", chat.String(), "reason", err)
 			pause = time.Second
 		}
 		if err == nil && !ok && open > 0 {
@@ -197,7 +197,8 @@ func (d *Dispatcher) serve(ctx, outlive context.Context, chat approval.Target) {
 		<-d.calls
 		switch {
 		case err != nil:
-			d.log.Error("could not send a message; trying again", "approval", next.Key, "reason", err)
+			d.log.Error("could not send a message; trying again",
+				"approval", next.Key, "target", next.Target.String(), "reason", err)
 			pause = time.Second
 		case next.MessageID != "" && done.Deferrable != nil: // it is edited
 			collect(maxBehind - 1)
@@ -213,7 +214,8 @@ func (d *Dispatcher) serve(ctx, outlive context.Context, chat approval.Target) {
 		until = time.Now().Add(pause).UnixMilli()
 	}
 	if err := d.outbox.ReleaseChat(context.WithoutCancel(ctx), chat, until); err != nil {
-		d.log.Error("could not release the lock on a chat", "target", chat.String(), "reason", err)
+		d.log.Error("could not release the lock on a chat for the other instances; they wait until it expires",
+			"target", chat.String(), "reason", err)
 	}
 }
 
@@ -260,7 +262,8 @@ func (d *Dispatcher) mistaken(m approval.Delivery, p any) approval.Delivered {
 	if e, ok := p.(runtime.Error); ok {
 		what = e.Error()
 	}
-	d.log.Error("could not send a message because of an error in the desk itself; please report it", "approval", m.Key, "target", m.Target.String(),
+	d.log.Error("gave up a message because of an error in the desk itself; please report it",
+		"approval", m.Key, "target", m.Target.String(),
 		"mistake", what, "at", string(debug.Stack()))
 	return approval.Delivered{ID: m.ID, Key: m.Key, Was: m, Revision: m.Revision, State: approval.Failed, MessageID: m.MessageID,
 		Attached: m.Attached, DenyOnly: m.DenyOnly, Shown: m.Shown, Error: "the desk made a mistake with this message; its log says which"}
@@ -289,7 +292,8 @@ func (d *Dispatcher) record(
 		err = d.outbox.Record(context.WithoutCancel(ctx), done)
 	}
 	if err != nil {
-		d.log.Error("could not record a delivery", "approval", m.Key, "target", m.Target.String(), "reason", err)
+		d.log.Error("could not record a delivery; the message may be sent a second time",
+			"approval", m.Key, "target", m.Target.String(), "reason", err)
 		return max(pause, chatRest)
 	}
 	fault.Point("after-id-recorded")

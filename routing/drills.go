@@ -54,7 +54,7 @@ func (d *Drills) Run(ctx context.Context, ready <-chan struct{}) error {
 			if err := d.drill(ctx, at); err == nil {
 				done = at
 			} else if ctx.Err() == nil {
-				d.log.Error("could not continue the scheduled drill; trying again", "reason", err)
+				d.log.Error("could not continue the scheduled drill; trying again", "at", at, "reason", err)
 			}
 		}
 		// The configuration may name another time meanwhile.
@@ -81,7 +81,7 @@ func (d *Drills) due(now time.Time) (at time.Time) {
 func (d *Drills) drill(ctx context.Context, at time.Time) error {
 	a, err := d.gate.Drill(ctx, at)
 	if code := approval.CodeOf(err); code != "" && code != approval.CodeUnavailable {
-		d.log.Error("the scheduled drill was refused", "at", at, "reason", err)
+		d.log.Error("the scheduled drill was refused; the next one is at its usual time", "at", at, "reason", err)
 		return nil
 	}
 	for end := time.UnixMilli(a.CreatedAtMs).Add(core.DrillTime); err == nil && !drilled(a) && time.Now().Before(end); {
@@ -97,7 +97,8 @@ func (d *Drills) drill(ctx context.Context, at time.Time) error {
 		return err
 	}
 	if len(a.Missing) > 0 {
-		d.log.Error("the scheduled drill did not reach every chat", "approval", a.Key, "reason",
+		d.log.Error("the scheduled drill did not reach every chat; correct these chats, then run: approvalbot drill",
+			"approval", a.Key, "reason",
 			strings.Join(a.Missing, "; "))
 		return nil
 	}

@@ -82,11 +82,13 @@ func (n *Notices) try(ctx context.Context, x core.Notice) {
 	}
 	due := n.after(x, err, time.Now())
 	if err != nil {
-		n.log.Warn("could not notify a person of a sign-in", "target", x.Target.String(), "reason", err,
+		n.log.Warn("could not notify a person of a sign-in; if the field again is true, it is tried again",
+			"target", x.Target.String(), "reason", err,
 			"again", due != 0)
 	}
 	if err := n.box.NoticeTried(context.WithoutCancel(ctx), x, due); err != nil {
-		n.log.Error("could not record that a sign-in notice was sent", "target", x.Target.String(), "reason", err)
+		n.log.Error("could not record that a sign-in notice was sent; it may be sent a second time",
+			"target", x.Target.String(), "reason", err)
 	}
 }
 

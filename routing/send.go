@@ -188,7 +188,7 @@ func (d *Dispatcher) refused(m approval.Delivery, done *approval.Delivered, fina
 		done.State, done.DueMs = approval.Sent, 0
 	default:
 		done.State = approval.Failed
-		d.log.Warn("could not deliver a message", "approval", m.Key, "target", m.Target.String(), "reason",
+		d.log.Warn("could not deliver a message; it was given up", "approval", m.Key, "target", m.Target.String(), "reason",
 			refusal.Message)
 	}
 	return 0
@@ -212,8 +212,11 @@ func (d *Dispatcher) retry(m approval.Delivery, done *approval.Delivered, failed
 			rest = 0
 		}
 	}
-	d.log.Warn("the delivery of a message was postponed",
-		"approval", m.Key, "target", m.Target.String(), "reason", err, "attempt", done.Attempts)
+	said := "could not send a message; trying again later"
+	if done.Attempts >= maxAttempts {
+		said = "could not send a message at the last attempt; it was given up"
+	}
+	d.log.Warn(said, "approval", m.Key, "target", m.Target.String(), "reason", err, "attempt", done.Attempts)
 	if done.Attempts >= maxAttempts {
 		done.State, done.Error = approval.Failed, "given up: "+done.Error
 		return rest

@@ -58,8 +58,10 @@ func (t *Timers) Run(ctx context.Context, ready <-chan struct{}) error {
 	for {
 		t.next.Store(0)
 		keys, next, err := t.due.Due(ctx, time.Now().UnixMilli(), 100)
+		failed := ""
 		for _, key := range keys {
 			if err = t.gate.Tick(ctx, key); err != nil {
+				failed = key
 				break
 			}
 		}
@@ -67,7 +69,8 @@ func (t *Timers) Run(ctx context.Context, ready <-chan struct{}) error {
 			return nil
 		}
 		if err != nil {
-			t.log.Error("could not fire timers; trying again in a second", "reason", err)
+			t.log.Error("could not run due expiries, reminders and fallbacks; trying again in a second",
+				"approval", failed, "reason", err)
 			next = time.Now().Add(time.Second).UnixMilli()
 		} else if len(keys) > 0 {
 			continue

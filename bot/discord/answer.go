@@ -84,7 +84,8 @@ func (b *Bot) reply(ctx context.Context, method, path string, body any) {
 		wait := max(rest.RetryAfter(err), textcmd.Backoff(try, 100*time.Millisecond, time.Second))
 		hopeless := try == answerTries-1 || wait > answerPause || !b.early(err) && !again(err)
 		if hopeless || !textcmd.Sleep(ctx, wait) {
-			b.log.Warn("could not answer a Discord interaction", "reason", err)
+			b.log.Warn("could not send the answer to a Discord interaction; the interaction is handled all the same",
+				"reason", err)
 			return
 		}
 	}
@@ -126,7 +127,8 @@ func (b *Bot) replyTo(ctx context.Context, to *message, r textcmd.Reply) {
 			}
 			hopeless := wait == 0 || wait > answerPause || try == replyTries-1
 			if hopeless || !textcmd.Sleep(ctx, wait) {
-				b.log.Warn("could not send a reply", "target", to.At, "reason", err)
+				b.log.Warn("could not send a person the reply to a message; the message was handled all the same",
+					"update", to.ID, "target", to.At, "reason", err)
 				return
 			}
 		}

@@ -73,7 +73,8 @@ func (b *Bot) registerCommands(ctx context.Context) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		b.log.Info("could not set Discord's command list", "reason", err)
+		b.log.Info("could not set Discord's command list; buttons and mentions of the bot work without it",
+			"attempt", try+1, "reason", err)
 		if !textcmd.Sleep(ctx, max(rest.RetryAfter(err), textcmd.Backoff(try, time.Second, time.Minute))) {
 			return
 		}

@@ -56,7 +56,8 @@ func (b *Bot) suggest(ctx context.Context, i *interaction) callback {
 	out := []choice{}
 	found, err := b.handler.Choices(ctx, m, maxChoices)
 	if err != nil {
-		b.log.Warn("could not suggest approval codes for a Discord command", "reason", err)
+		b.log.Warn("could not suggest approval codes while a person types a Discord command; typed codes work",
+			"target", m.Chat.String(), "reason", err)
 	}
 	for _, c := range found {
 		out = append(out, choice{Name: render.Cut(c.Label, 100), Value: c.Code})

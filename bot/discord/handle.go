@@ -17,7 +17,7 @@ func (b *Bot) attempt(ctx, work context.Context, j *job) (over bool) {
 	defer b.intake.Guard(work, j, &over)
 	defer j.Tried()
 	if j.Update.broken != nil {
-		log.Warn("dropped an update that could not be read", "reason", j.Update.broken)
+		log.Warn("dropped an update that could not be read; what it asked for was not done", "reason", j.Update.broken)
 		b.intake.Mark(work, j)
 		return true
 	}
@@ -57,7 +57,8 @@ func (b *Bot) attemptInteraction(ctx, work context.Context, j *job, i *interacti
 	}
 	j.Tried()
 	if err != nil {
-		b.log.Warn("could not handle an update; it is kept and tried again", "update", j.ID, "reason", err)
+		b.log.Warn("could not handle an update; it is kept and tried again",
+			"update", j.ID, "target", m.Chat.String(), "reason", err)
 		reply = textcmd.Reply{Text: textcmd.LaterText}
 	}
 	if err == nil || !j.Answered {
@@ -73,7 +74,7 @@ func (b *Bot) attemptMessage(ctx, work context.Context, j *job, in *message) (ov
 	m, err := b.typedMessage(work, in)
 	if err != nil {
 		b.log.Warn("could not find out the channel of a message; the message is kept and "+
-			"tried again", "update", j.ID, "reason", err)
+			"tried again", "update", j.ID, "target", in.At, "reason", err)
 		return false
 	}
 	reply, err := b.ask(work, j, m, b.handler.Handle)
@@ -82,7 +83,8 @@ func (b *Bot) attemptMessage(ctx, work context.Context, j *job, in *message) (ov
 	}
 	j.Tried()
 	if err != nil {
-		b.log.Warn("could not handle an update; it is kept and tried again", "update", j.ID, "reason", err)
+		b.log.Warn("could not handle an update; it is kept and tried again",
+			"update", j.ID, "target", m.Chat.String(), "reason", err)
 		return false
 	}
 	if !reply.Ignore && m.NotHuman == "" {

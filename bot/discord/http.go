@@ -38,7 +38,8 @@ func (b *Bot) InteractionsHandler(signed func(http.ResponseWriter, *http.Request
 		}
 		w.Header().Set("Content-Type", "application/json")
 		if err := json.NewEncoder(w).Encode(first); err != nil {
-			b.log.Debug("Discord did not accept the first answer to an interaction", "reason", err)
+			b.log.Debug("Discord did not accept the first answer to an interaction; the interaction is handled all the same",
+				"reason", err)
 		}
 	})
 }

@@ -25,7 +25,7 @@ const notStoredText = "The desk could not record this. Please look at the reques
 func (b *Bot) onInteraction(ctx context.Context, raw json.RawMessage) {
 	i, err := readInteraction(raw)
 	if err != nil || i.Type == pingInteraction {
-		b.log.Warn("Discord sent an interaction that cannot be read", "reason", err)
+		b.log.Warn("dropped an interaction of Discord that could not be read", "reason", err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWindow)
@@ -37,20 +37,21 @@ func (b *Bot) onInteraction(ctx context.Context, raw json.RawMessage) {
 	for try := 0; ; try++ {
 		err := b.rest.Call(ctx, http.MethodPost, path, first, nil)
 		if err == nil || rest.CodeOf(err) != 0 && rest.RetryAfter(err) == 0 {
-			b.note(err)
+			b.note(i.ID, err)
 			return
 		}
 		if !textcmd.Sleep(ctx, max(rest.RetryAfter(err), textcmd.Backoff(try, 100*time.Millisecond, time.Second))) {
-			b.note(err)
+			b.note(i.ID, err)
 			return
 		}
 	}
 }
 
-// note logs a first answer that did not arrive: the tap counts anyway.
-func (b *Bot) note(err error) {
+// note logs a first answer that did not arrive: the tap counts anyway, if it was stored.
+func (b *Bot) note(id string, err error) {
 	if err != nil {
-		b.log.Warn("could not answer a Discord interaction in time", "reason", err)
+		b.log.Warn("could not answer a Discord interaction in time; if it was stored, it still counts",
+			"update", id, "reason", err)
 	}
 }
 
@@ -74,12 +75,15 @@ func (b *Bot) take(ctx context.Context, i *interaction, raw json.RawMessage) cal
 	keep, cancel := context.WithTimeout(ctx, storeWindow)
 	defer cancel()
 	if err := b.keep(keep, i.ID, stored{Interaction: raw}); err != nil {
-		b.log.Warn("could not store an interaction", "reason", err)
+		b.log.Warn("could not store an interaction; the person was asked to tap again", "update", i.ID, "reason", err)
 		return callback{discordgo.InteractionResponseChannelMessageWithSource, discordgo.InteractionResponseData{
 			Content: notStoredText, Flags: discordgo.MessageFlagsEphemeral, AllowedMentions: render.Nobody()}}
 	}
 	return b.first(i)
 }
+
+// storeTries is how often a message is stored that came over the gateway, which does not repeat it.
+const storeTries = 3
 
 // onMessage takes a message that came over the gateway, if it is for the bot.
 func (b *Bot) onMessage(ctx context.Context, raw json.RawMessage) {
@@ -87,12 +91,16 @@ func (b *Bot) onMessage(ctx context.Context, raw json.RawMessage) {
 	if err := json.Unmarshal(raw, &m); err != nil || !render.IsID(m.ID) || !m.forMe(b.self.user) {
 		return
 	}
-	for try := range 3 {
+	for try := range storeTries {
 		err := b.keep(ctx, m.ID, stored{Message: raw})
 		if err == nil {
 			return
 		}
-		b.log.Warn("could not store a message", "reason", err)
+		said := "could not store an incoming message; trying again"
+		if try == storeTries-1 {
+			said = "could not store an incoming message; it is lost"
+		}
+		b.log.Warn(said, "update", m.ID, "target", m.At, "reason", err)
 		if !textcmd.Sleep(ctx, textcmd.Backoff(try, time.Second, time.Minute)) {
 			return
 		}
@@ -126,7 +134,7 @@ func (b *Bot) guarded(f func()) {
 	b.tasks.start(func() {
 		defer func() {
 			if p := recover(); p != nil {
-				b.log.Error("receiving an update caused a panic; the update is dropped", "reason", fmt.Sprint(p), "stack",
+				b.log.Error("receiving an update caused a panic; the update is lost", "reason", fmt.Sprint(p), "stack",
 					string(debug.Stack()))
 			}
 		}()

@@ -102,7 +102,7 @@ func (b *Bot) unarchive(ctx context.Context, thread string) error {
 // state.
 func (b *Bot) postEnd(ctx context.Context, channel, messageID string, c card.Card) error {
 	if !c.Status.Final() {
-		b.log.Info("could not update an old card", "target", channel)
+		b.log.Info("Discord no longer lets this card be edited; its buttons still work", "code", c.Code, "target", channel)
 		return nil
 	}
 	message := render.End(c).Answering(messageID)

@@ -54,7 +54,8 @@ func (b *Bot) Run(ctx context.Context) error {
 		err := limited(ctx, catchUpTime,
 			func(patience context.Context) error { return b.intake.CatchUp(patience, ctx, work) })
 		if err != nil && ctx.Err() == nil {
-			b.log.Warn("some updates that came before the restart are not handled yet", "reason", err)
+			b.log.Warn("some updates that came before the restart are not handled yet; overdue timers no longer wait for them",
+				"reason", err)
 		}
 		close(b.caught)
 	})

@@ -54,7 +54,7 @@ func (b *Bot) attempt(ctx, work context.Context, j *job) (over bool) {
 	case err != nil && ctx.Err() != nil:
 		return false
 	case err != nil:
-		log.Warn("could not handle an update; it is kept and tried again", "reason", err)
+		log.Warn("could not handle an update; it is kept and tried again", "target", m.Chat.String(), "reason", err)
 		b.respond(ctx, work, j, m, textcmd.Reply{Text: textcmd.LaterText, Alert: true, Ignore: true})
 		return false
 	}
@@ -76,7 +76,8 @@ func (b *Bot) message(ctx, work context.Context, j *job) (m textcmd.Message, ok 
 	u := j.Update
 	switch {
 	case u.broken != nil:
-		b.log.Warn("dropped an update that could not be read", "update", j.ID, "reason", u.broken)
+		b.log.Warn("dropped an update that could not be read; what it asked for was not done",
+			"update", j.ID, "reason", u.broken)
 	case u.Tap != nil:
 		return b.tapMessage(u.Tap, j.Inbound), true
 	case u.Message != nil && u.Message.command():
@@ -104,12 +105,14 @@ func (b *Bot) typed(ctx context.Context, j *job) (m textcmd.Message, ok bool) {
 func (b *Bot) note(u update) {
 	switch {
 	case u.Member != nil && u.Member.gone():
-		b.log.Warn("the bot was blocked, removed or restricted in a chat", "target", u.Member.Chat.ID, "reason",
+		b.log.Warn("the bot was blocked, removed or restricted in a chat; cards may not reach it",
+			"target", u.Member.Chat.ID, "reason",
 			u.Member.New.Status)
 	case u.Member != nil:
 		b.log.Info("the bot's membership in a chat changed", "target", u.Member.Chat.ID, "reason", u.Member.New.Status)
 	case u.Message != nil && u.Message.MigrateTo != 0:
-		b.log.Info("a group became a supergroup", "target", u.Message.Chat.ID, "reason", u.Message.MigrateTo)
+		b.log.Info("a group became a supergroup; cards go to its new id, which is in the field reason",
+			"target", u.Message.Chat.ID, "reason", u.Message.MigrateTo)
 	}
 }
 

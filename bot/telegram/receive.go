@@ -108,7 +108,8 @@ func (b *Bot) setCommands(ctx context.Context) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		b.log.Info("could not set Telegram's command list", "reason", err)
+		b.log.Info("could not set Telegram's command list; buttons and typed commands work without it",
+			"attempt", try+1, "reason", err)
 		if !textcmd.Sleep(ctx, max(retryAfter(err), textcmd.Backoff(try, time.Second, time.Minute))) {
 			return
 		}
@@ -172,7 +173,7 @@ func (b *Bot) fetch(ctx, work context.Context, offset int64, hold int) (int64, e
 	for _, raw := range raws {
 		i, ok := b.inbound(raw)
 		if !ok {
-			b.log.Warn("Telegram sent an update without an id", "bytes", len(raw))
+			b.log.Warn("dropped an update that Telegram sent without an id", "bytes", len(raw))
 			continue
 		}
 		first = first && i.ID > b.newest

@@ -37,7 +37,7 @@ func (b *Bot) answerTap(ctx context.Context, query, text string, alert bool) {
 		wait := max(retryAfter(err), textcmd.Backoff(try, 200*time.Millisecond, time.Second))
 		hopeless := final(verdict) || wait > answerLimit || try == answerTries-1
 		if hopeless || !textcmd.Sleep(ctx, wait) {
-			b.log.Warn("could not answer a tap", "reason", verdict)
+			b.log.Warn("the tap was handled, but its pop-up answer could not be shown", "reason", verdict)
 			return
 		}
 	}
@@ -47,11 +47,13 @@ func (b *Bot) answerTap(ctx context.Context, query, text string, alert bool) {
 // been answered already, so a failure does no harm.
 func (b *Bot) show(ctx context.Context, m textcmd.Message, r textcmd.Reply, p render.MenuPage) {
 	if err := b.edit(ctx, m.Chat, m.MessageID, p.HTML, p.Rows); err != nil {
-		b.log.Info("could not show a card's menu", "target", m.Chat.String(), "reason", err)
+		b.log.Info("could not show a card's menu; the card itself still works",
+			"approval", r.Key, "target", m.Chat.String(), "reason", err)
 	}
 	// Another state may have been drawn just before: then it is drawn once more.
 	if err := b.handler.Redraw(ctx, r.Key, r.Version); err != nil {
-		b.log.Warn("could not update a card; it may show an earlier state", "target", m.Chat.String(), "reason", err)
+		b.log.Warn("could not update a card; it may show an earlier state until the approval changes",
+			"approval", r.Key, "target", m.Chat.String(), "reason", err)
 	}
 }
 
@@ -103,7 +105,8 @@ func (b *Bot) postParts(
 		if err == nil {
 			continue
 		}
-		b.log.Warn("could not send a reply", "target", to.String(), "reason", err)
+		b.log.Warn("could not send a person the reply to a message; the message is handled all the same",
+			"target", to.String(), "reason", err)
 		if final(err) {
 			return nil, 0
 		}

@@ -374,7 +374,7 @@ func TestAdversary_P5_LateAndRepeatedAnswersAreHarmless(t *testing.T) {
 			t.Errorf("answered %q", got.Text)
 		}
 		time.Sleep(time.Second)
-		if s := r.logs.String(); strings.Contains(s, "could not answer a tap") {
+		if s := r.logs.String(); strings.Contains(s, "its pop-up answer could not be shown") {
 			t.Errorf("log:\n%s", s)
 		}
 	})

@@ -130,7 +130,7 @@ func (q *Intake[U]) Run(ctx, work context.Context) {
 	defer look.Stop()
 	for ctx.Err() == nil {
 		if err := q.lookThrough(ctx, ctx, work); err != nil && ctx.Err() == nil {
-			q.log.Warn("could not read the inbox", "reason", err)
+			q.log.Warn("could not read the updates that wait in the inbox; trying again", "reason", err)
 		}
 		select {
 		case <-q.wake:
@@ -193,7 +193,8 @@ func (q *Intake[U]) Ask(
 // dropped: an update that makes the desk panic must not do so again and again.
 func (q *Intake[U]) Guard(ctx context.Context, j *Job[U], over *bool) {
 	if p := recover(); p != nil {
-		q.log.Error("handling an update caused a panic; the update is dropped", "update", j.ID, "reason", fmt.Sprint(p), "stack",
+		q.log.Error("handling an update caused a panic; the update is not tried again",
+			"update", j.ID, "reason", fmt.Sprint(p), "stack",
 			string(debug.Stack()))
 		q.Mark(ctx, j)
 		*over = true
@@ -255,7 +256,7 @@ func (q *Intake[U]) Mark(ctx context.Context, j *Job[U]) {
 func (q *Intake[U]) mark(ctx context.Context, ref approval.InboundRef) (ok bool) {
 	err := q.handlers.Handled(ctx, ref)
 	if err != nil && ctx.Err() == nil {
-		q.log.Warn("could not mark an update as handled", "update", ref.ID, "reason", err)
+		q.log.Warn("could not mark an update as handled; trying again", "update", ref.ID, "reason", err)
 	}
 	return err == nil
 }

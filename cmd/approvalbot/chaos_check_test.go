@@ -177,6 +177,13 @@ func (c *chaos) cardsTooMany(but map[string]int) map[string][]time.Time {
 	return extra
 }
 
+// unsure are the log lines of an instance that does not know what became of a call, or could not write it down.
+var unsure = [...]string{
+	"could not send a message; trying again later",
+	"could not send a message at the last attempt; it was given up",
+	"could not record a delivery; the message may be sent a second time",
+}
+
 // admitted counts by code how often an instance says in its log that it does not
 // know what became of a call on that channel, or could not write it down: on a slow
 // machine that needs no trouble. A stop that left the call no time is no excuse.
@@ -192,7 +199,7 @@ func (c *chaos) admitted(channel string) map[string]int {
 				Msg, Approval, Target string
 			}
 			if json.Unmarshal([]byte(text), &said) != nil || !strings.HasPrefix(said.Target, channel+":") ||
-				said.Msg != "the delivery of a message was postponed" && said.Msg != "could not record a delivery" {
+				!slices.Contains(unsure[:], said.Msg) {
 				continue
 			}
 			if !slices.ContainsFunc(stops, func(at time.Time) bool { return said.Time.After(at) && said.Time.Before(at.Add(atAStop)) }) {

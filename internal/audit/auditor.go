@@ -159,7 +159,7 @@ func (a *Auditor) reportNew(ctx context.Context, found proof.Report, err error) 
 	}
 	if err == nil && found.Covered > 0 {
 		if err := a.Store.NoteVerified(ctx, found.Covered); err != nil { // the next check begins further back
-			a.Log.Warn("could not store the progress of the audit log check", "reason", err)
+			a.Log.Warn("could not store how far the audit log was checked; the next check begins further back", "reason", err)
 		}
 	}
 	return out, err
@@ -190,12 +190,12 @@ func (a *Auditor) Run(ctx context.Context) error {
 				return nil
 			}
 			if err := a.Checkpoint(ctx); err != nil && ctx.Err() == nil {
-				a.Log.Error("could not write a checkpoint of the audit log", "reason", err)
+				a.Log.Error("could not write a checkpoint of the audit log; trying again", "reason", err)
 			}
 			if now := time.Now(); !now.Before(cutAt) {
 				cutAt = now.Add(cutEvery)
 				if err := a.Cut(ctx, now, a.Keep); err != nil && ctx.Err() == nil {
-					a.Log.Error("could not delete old records from the audit log", "reason", err)
+					a.Log.Error("could not delete old records from the audit log; they stay until the next try", "reason", err)
 				}
 			}
 		}

@@ -42,7 +42,7 @@ func (a *Auditor) runChecks(ctx context.Context, look time.Duration) error {
 				return nil
 			}
 			if err := a.checkIfDue(ctx); err != nil && ctx.Err() == nil {
-				a.Log.Error("could not finish the weekly check of the audit log", "reason", err)
+				a.Log.Error("could not finish the weekly check of the audit log; it begins again later", "reason", err)
 			}
 		}
 	})
@@ -83,7 +83,7 @@ func (a *Auditor) noteChecked(ctx context.Context, problem string) {
 	}, problem)
 	c := store.Checked{AtMs: time.Now().UnixMilli(), Problem: fmt.Sprintf("%.*s", maxSaid, problem)}
 	if err := a.Store.NoteChecked(ctx, c); err != nil { // the next one comes early
-		a.Log.Warn("could not store the result of the audit log check", "reason", err)
+		a.Log.Warn("could not store the result of the audit log check; the next check comes early", "reason", err)
 	}
 }
 

@@ -87,7 +87,8 @@ func (d *Daemon) refreshCalendars(ctx context.Context, duty schedule.Duty, fetch
 		return
 	}
 	if err := d.Store.KeepCalendars(ctx, copies); err != nil && ctx.Err() == nil {
-		d.log.Warn("could not store copies of the duty calendars for the next start", "reason", err)
+		d.log.Warn("could not store copies of the duty calendars; after a restart the desk has the copies from before",
+			"reason", err)
 	}
 }
 

@@ -180,7 +180,7 @@ func (d *Daemon) onChange(ctx context.Context) func(store.Changed) {
 	return func(c store.Changed) {
 		if c.Moved {
 			if err := d.learnMoves(ctx, d.table()); err != nil {
-				d.log.Error("could not look up which chats have a new id", "reason", err)
+				d.log.Error("could not look up which chats have a new id; messages may first go to the old id", "reason", err)
 			}
 		}
 		d.Gate.Upkeep().Wake(ctx, c.Keys...)
@@ -204,7 +204,7 @@ func (d *Daemon) onChange(ctx context.Context) func(store.Changed) {
 // before it counts a yes, and does not count it without.
 func (d *Daemon) learnAbsences(ctx context.Context) {
 	if err := d.Gate.Absences().Learn(ctx); err != nil {
-		d.log.Error("could not read absences", "reason", err)
+		d.log.Error("could not read absences; the desk tries again before it counts a yes", "reason", err)
 	}
 }
 

@@ -17,7 +17,7 @@ func (d *Daemon) endGone(ctx context.Context) (signin.Gone, error) {
 	switch {
 	case ctx.Err() != nil: // the next start does it
 	case err != nil:
-		d.log.Error("could not end the sign-ins of removed people yet; trying again", "reason", err)
+		d.log.Error("could not end the sign-ins of removed people yet; trying again", "people", lines, "reason", err)
 	case gone.Waits:
 		d.log.Info("the configuration no longer names these people; their sign-ins end when all instances have "+
 			"this configuration", "people", lines)

@@ -84,7 +84,8 @@ func (p pairings) Accept(ctx context.Context, who core.Caller, id string) (api.R
 	}
 	undo, err := p.desk.options.Local.Write(chatOf(*now.Answer))
 	if err != nil {
-		p.desk.log.Error("could not write a pairing into the configuration", "reason", err)
+		p.desk.log.Error("could not write a pairing into the configuration; the file stays as it was",
+			"path", p.desk.options.Local.Path(), "target", now.Answer.Chat.String(), "reason", err)
 		return api.Reloaded{}, approval.Refuse(approval.CodeUnavailable,
 			"The configuration could not be written; see the desk's log.")
 	}

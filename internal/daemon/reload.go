@@ -23,6 +23,9 @@ import (
 // announceTime bounds how long one chat may take to be notified of a new policy.
 const announceTime = 15 * time.Second
 
+// bySignal says in the log that a signal had the configuration read again.
+const bySignal = "signal:SIGHUP"
+
 // reloadOnSignal reads the configuration again at each SIGHUP.
 func (d *Daemon) reloadOnSignal(ctx context.Context) error {
 	hup := make(chan os.Signal, 1)
@@ -31,8 +34,8 @@ func (d *Daemon) reloadOnSignal(ctx context.Context) error {
 	for {
 		select {
 		case <-hup:
-			if _, err := d.Reload(ctx, "signal:SIGHUP"); err != nil {
-				d.log.Error("the new configuration was not applied; the old policy stays", "reason", err)
+			if _, err := d.Reload(ctx, bySignal); err != nil {
+				d.log.Error("the new configuration was not applied; the old policy stays", "by", bySignal, "reason", err)
 			}
 		case <-ctx.Done():
 			return nil
@@ -53,10 +56,10 @@ func (d *Daemon) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, 
 	var mistakes config.Mistakes
 	switch {
 	case errors.As(err, &mistakes):
-		d.log.Error("the new configuration was not applied; the old policy stays", "reason", err)
+		d.log.Error("the new configuration was not applied; the old policy stays", "by", by, "reason", err)
 		return r, refusalOf(mistakes)
 	case err != nil && approval.CodeOf(err) == "":
-		d.log.Error("the new configuration was not applied; the old policy stays", "reason", err)
+		d.log.Error("the new configuration was not applied; the old policy stays", "by", by, "reason", err)
 		return r, approval.Refuse(approval.CodeUnavailable,
 			"The new configuration could not be applied, and the old policy stays; see the desk's log.")
 	}
@@ -174,19 +177,24 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 func (d *Daemon) otherwise(ctx context.Context, next core.Policy) []string {
 	found, err := d.Gate.Upkeep().Otherwise(ctx, next, policy.Examples())
 	if err != nil {
-		d.log.Warn("could not find out which calls the new policy judges differently", "reason", err)
+		d.log.Warn("could not list the calls that the new policy judges differently; the reload goes on without the list",
+			"reason", err)
 		return nil
 	}
 	return found.Lines()
 }
 
+// announced is the version whose looser judgements are announced.
+const announced = "0.2"
+
 // announceVersion tells, once in a store's life, what this version allows by the same
 // configuration that the version before asked about.
 func (d *Daemon) announceVersion(ctx context.Context) {
 	looser := list(effective.LooserByVersion(d.Config()))
-	told, err := d.Gate.Upkeep().AnnounceVersion(ctx, "0.2", looser)
+	told, err := d.Gate.Upkeep().AnnounceVersion(ctx, announced, looser)
 	if err != nil {
-		d.log.Error("could not record which calls this version of approvalbot newly allows", "reason", err)
+		d.log.Error("could not record which calls this version of approvalbot newly allows; the next start tries again",
+			"version", announced, "reason", err)
 	}
 	if !told || len(looser) == 0 {
 		return

@@ -85,7 +85,8 @@ func Serve(ctx context.Context, s Start) error {
 		own := clientDesk(cfg, d.Auditor.DeskKeys())
 		own.Server = "" // its operator's
 		if err := files.Point(own, cfg.TokenName); err != nil {
-			log.Warn("could not write this desk's keys into the client files beside the configuration", "error", err)
+			log.Warn("could not write this desk's keys into the client files beside the configuration; programs that use "+
+				"these files may not recognise the desk", "path", filepath.Dir(cfg.File), "error", err)
 		}
 	}
 	keepHeapFloor(config.NewEnviron(s.Environ)["GOGC"])

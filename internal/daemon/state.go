@@ -120,7 +120,7 @@ func (d *Daemon) ready(ctx context.Context) api.Ready {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
 	if err := d.Store.Ping(ctx); err != nil {
-		d.log.Error("the store does not answer", "reason", err)
+		d.log.Error("the store does not answer; the desk reports that it is not ready", "reason", err)
 		r.Ready, r.Store = false, "the store does not take writes; see the log"
 	}
 	if !d.Gate.Rules().Enabled {

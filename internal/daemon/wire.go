@@ -231,10 +231,10 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	}
 
 	if err := d.agree(ctx, false); err != nil {
-		d.log.Error("the desk is not ready yet", "reason", err)
+		d.log.Error("the desk is not ready yet, and refuses calls until this instance has the policy in force", "reason", err)
 	}
 	if err := d.Auditor.RecordLoss(ctx); err != nil {
-		d.log.Error("could not record which commits the damaged write-ahead log lost", "reason", err)
+		d.log.Error("could not record in the audit log which commits the damaged write-ahead log lost", "reason", err)
 	}
 	if err := d.settle(ctx); err != nil {
 		stopStore()
@@ -328,7 +328,7 @@ func (d *Daemon) sweep(ctx context.Context) error {
 			CallsMs:     d.Gate.Rules().RetryWindowMs,
 		}
 		if n, err := d.Store.Sweep(ctx, time.Now().UnixMilli(), keep); err != nil && ctx.Err() == nil {
-			d.log.Error("could not delete old approvals", "reason", err)
+			d.log.Error("could not delete old approvals; they stay until the next try", "reason", err)
 		} else if n > 0 {
 			d.log.Info("deleted approvals older than the retention", "count", n)
 		}

@@ -150,8 +150,8 @@ func (c *conn) answer(id json.RawMessage, payload any) {
 	c.send(response{Type: "res", ID: id, OK: true, Payload: payload})
 }
 
-func (c *conn) refuse(id json.RawMessage, err error) {
-	c.send(response{Type: "res", ID: id, Error: refused(err, c.g.log)})
+func (c *conn) refuse(id json.RawMessage, method, token string, err error) {
+	c.send(response{Type: "res", ID: id, Error: refused(err, c.g.log, method, token)})
 }
 
 // read reads frames until the connection ends.
@@ -183,14 +183,14 @@ func (c *conn) take(frame []byte) {
 		err = denied
 	}
 	if err != nil {
-		c.refuse(id, err)
+		c.refuse(id, req.Method, who.Token, err)
 		return
 	}
 	select {
 	case c.slots <- struct{}{}:
 	default:
-		c.refuse(id, approval.Refuse(approval.CodeRateLimited, "More than %d requests of this connection wait for their "+
-			"answers.", maxInFlight))
+		c.refuse(id, req.Method, who.Token, approval.Refuse(approval.CodeRateLimited,
+			"More than %d requests of this connection wait for their answers.", maxInFlight))
 		return
 	}
 	c.work.Go(func() {
@@ -200,8 +200,8 @@ func (c *conn) take(frame []byte) {
 }
 
 func (c *conn) serve(in *call, name string) {
-	deny := func() { c.refuse(in.id, errUnavailable) }
-	defer panics.Catch(c.g.log, deny, "a gateway request caused a panic", "method", name)
+	deny := func() { c.refuse(in.id, name, in.who.Token, errUnavailable) }
+	defer panics.Catch(c.g.log, deny, "a gateway request caused a panic; its client was told to try again", "method", name)
 	payload, err := in.serve(name)
 	c.g.cfg.Gate.Forbidden(c.ctx, in.who, "gateway "+name, err)
 	if err == nil {
@@ -211,7 +211,7 @@ func (c *conn) serve(in *call, name string) {
 		return // no client is there to read it
 	}
 	if err != nil {
-		c.refuse(in.id, err)
+		c.refuse(in.id, name, in.who.Token, err)
 		return
 	}
 	c.answer(in.id, payload)
@@ -231,7 +231,8 @@ func (c *conn) notify(at int64) {
 		}
 		batch, news, err := c.g.cfg.Feed.After(c.ctx, at)
 		if err != nil && c.ctx.Err() == nil {
-			c.g.log.Error("could not read the log for a gateway client", "reason", err)
+			c.g.log.Error("could not read the audit log; a gateway client was disconnected and should reconnect",
+				"token", who.Token, "reason", err)
 			c.end(websocket.StatusInternalError, "the log cannot be read right now; connect again, with lastSeq")
 			return
 		}

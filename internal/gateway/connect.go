@@ -101,7 +101,7 @@ func (c *conn) greet() (at int64, ok bool) {
 		answer, at, err = c.welcome(req.Params)
 	}
 	if err != nil {
-		r := refused(err, c.g.log)
+		r := refused(err, c.g.log, "connect", "")
 		c.send(response{Type: "res", ID: id, Error: r})
 		c.end(closeCode(r), r.Message[:min(len(r.Message), 120)])
 		return 0, false

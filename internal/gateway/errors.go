@@ -69,14 +69,15 @@ var errUnavailable = approval.Refuse(approval.CodeUnavailable, "The approval des
 
 // refused turns an error into the client's answer. An error that is not a
 // refusal is a fault of the desk: logged with its cause, answered as
-// unavailable.
-func refused(err error, log *slog.Logger) *refusal {
+// unavailable. method and token name the request in the log.
+func refused(err error, log *slog.Logger, method, token string) *refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r
 	}
 	e, ok := errors.AsType[*approval.Error](err)
 	if !ok || known()[e.Code].code == "" {
-		log.Error("could not answer a gateway request", "reason", err)
+		log.Error("could not answer a gateway request; its client was told to try again",
+			"method", method, "token", token, "reason", err)
 		e = errUnavailable
 	}
 	k := known()[e.Code]

@@ -253,7 +253,7 @@ func (s *Server) outermost(next http.Handler) http.Handler {
 		deny := func() {
 			s.refuse(w, r, approval.Refuse(approval.CodeUnavailable, "The approval desk cannot answer this request."))
 		}
-		defer panics.Catch(s.log, deny, "a request caused a panic", "path", r.URL.Path)
+		defer panics.Catch(s.log, deny, "a request caused a panic; it was answered with an error", "path", r.URL.Path)
 		// As it came: a session's key may hold slashes and dots, as %2F and %2E.
 		if p := r.URL.EscapedPath(); p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
 			s.nothingHere(w, r) // a mux would redirect, and a POST would lose its body

@@ -91,7 +91,7 @@ func (s *Server) asked(
 	rt *route, agent hook.Runtime, e *hook.Event, start time.Time, w http.ResponseWriter, r *http.Request,
 ) (v hook.Verdict, in hook.Call, err error) {
 	deny := func() { v, err = hook.Verdict{}, errors.New("the approval desk cannot answer this request") }
-	defer panics.Catch(s.log, deny, "a hook caused a panic", "runtime", agent.Name, "event", e.Name)
+	defer panics.Catch(s.log, deny, "a hook caused a panic; its call was denied", "runtime", agent.Name, "event", e.Name)
 	c, err := s.admit(rt, r)
 	if err != nil {
 		return v, in, toProblem(err)

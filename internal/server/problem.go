@@ -58,7 +58,8 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) int {
 	var e *approval.Error
 	if !errors.As(err, &e) || statusOf()[e.Code] == 0 {
 		if !errors.Is(err, context.Canceled) || r.Context().Err() == nil {
-			s.log.Error("could not answer a request", "method", r.Method, "path", r.URL.Path, "reason", err)
+			s.log.Error("could not answer a request; the caller was told to try again",
+				"method", r.Method, "path", r.URL.Path, "reason", err)
 		}
 		e = approval.Refuse(approval.CodeUnavailable, "The approval desk cannot answer right now; try again in a moment.")
 	}

@@ -41,7 +41,8 @@ func (s *Server) events(c *call, w http.ResponseWriter, r *http.Request) error {
 	if r.Method != http.MethodHead {
 		out := &stream{w: w, control: http.NewResponseController(w)}
 		if err := s.follow(c, at, out); err != nil && c.ctx.Err() == nil {
-			s.log.Warn("an event stream was closed", "token", c.who.Token, "reason", err)
+			s.log.Warn("an event stream was closed after an error; its client should connect again",
+				"token", c.who.Token, "reason", err)
 		}
 	}
 	return nil

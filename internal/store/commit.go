@@ -129,7 +129,7 @@ func (s *Store) commit(jobs []*job) {
 	jobs = slices.DeleteFunc(jobs, func(j *job) bool { return !j.taken.CompareAndSwap(false, true) })
 	outcomes, b, err := s.attempts(jobs)
 	if err != nil {
-		s.log.Error("store: commit failed", "error", err, "jobs", len(jobs))
+		s.log.Error("store: commit failed; the callers were told so", "error", err, "jobs", len(jobs))
 		err = unwritten(err)
 		s.broken.Store(true)
 		s.answering.forgetAll()
@@ -157,7 +157,7 @@ func (s *Store) commit(jobs []*job) {
 func (s *Store) wrote(outcomes []outcome, b *batch) {
 	switch i := slices.IndexFunc(outcomes, func(o outcome) bool { return o.failed }); {
 	case i >= 0:
-		s.log.Error("store: could not write a change", "error", outcomes[i].err)
+		s.log.Error("store: could not write a change; its caller was told so", "error", outcomes[i].err)
 		s.broken.Store(true)
 	case b.wrote:
 		s.broken.Store(false)

@@ -217,7 +217,7 @@ func (s *Store) noteMarked(mark string) {
 	}
 	if err != nil {
 		s.log.Warn("could not write the file KEYFILE.marked, which says that the store's rows have MACs; without "+
-			"it, the desk would trust a database that was put back to an older release's state", "reason", err)
+			"it, the desk would trust a database that was put back to an older release's state", "path", mark, "reason", err)
 	}
 }
 

@@ -98,7 +98,8 @@ func (s *Store) Hold(ctx context.Context, name string, fn func(ctx context.Conte
 		if !again || ctx.Err() != nil {
 			return err
 		}
-		s.log.Warn("a lease was lost; waiting for it again", "lease", name, "reason", err)
+		s.log.Warn("a lease was lost; waiting for it again, and until then another instance may do its work",
+			"lease", name, "reason", err)
 	}
 }
 

@@ -42,7 +42,7 @@ func (s *Store) CountOn(ctx context.Context) error {
 		for {
 			more, err := s.count(ctx, nowMs())
 			if err != nil && !errors.Is(err, errStale) && ctx.Err() == nil {
-				s.log.Warn("could not count approvals; trying again", "reason", err)
+				s.log.Warn("could not add up approvals for the statistics; trying again", "reason", err)
 			}
 			wait := countEvery
 			if more && err == nil {

@@ -103,7 +103,8 @@ func (c *Classifier) classify(
 	c.breaker.leave(ticket, v)
 	if fail != nil {
 		record.Cause = cause
-		c.log.Warn("the classifier gave no valid opinion", "place", shown(c.url), "problem", fail.word, "text",
+		c.log.Warn("the classifier gave no valid opinion; the static rules decide alone",
+			"tool", call.ToolName, "place", shown(c.url), "problem", fail.word, "text",
 			fail.text, "detail", fail.detail)
 		return failed(fail.word)
 	}

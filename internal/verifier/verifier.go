@@ -131,7 +131,8 @@ func (v *Verifier) askOne(
 	case r.fail != nil:
 		v.failed(ctx, e, q.RequestID, r, open, out)
 	case !r.allow:
-		v.log.Info("the verifier refused a call", "verifier", e.name, "place", shown(e.url), "requestId", q.RequestID)
+		v.log.Info("the verifier refused a call",
+			"tool", call.ToolName, "verifier", e.name, "place", shown(e.url), "requestId", q.RequestID)
 		deny(out, "webhook", cmp.Or(r.reason, "The verifier refused the call."))
 	default:
 		v.log.Debug("the verifier allowed a call", "verifier", e.name, "place", shown(e.url), "requestId", q.RequestID)
@@ -147,7 +148,8 @@ func (v *Verifier) failed(
 	ctx context.Context, e *endpoint, requestID string, r reply, open bool, out *approval.Verification,
 ) {
 	open = open && ctx.Err() == nil
-	v.log.Warn("the verifier gave no valid answer", "verifier", e.name, "place", shown(e.url), "requestId", requestID,
+	v.log.Warn("the verifier gave no valid answer; if failOpen is false, the call is denied",
+		"verifier", e.name, "place", shown(e.url), "requestId", requestID,
 		"problem", r.fail.word, "text", r.fail.text, "detail", r.fail.detail, "failOpen", open)
 	if !open {
 		deny(out, "webhook-"+r.fail.word, "The verifier gave no valid answer: "+r.fail.text+".")

@@ -18,7 +18,8 @@ type admission struct {
 // refused puts an attempt to sign in on record that failed, and answers it.
 func (p admission) refused(out http.ResponseWriter, r *http.Request, status int, how, why, sentence string) {
 	if err := p.signin.SignInRefused(r.Context(), remote(r), how, why); err != nil {
-		p.log.Error("could not record a refused sign-in", "reason", err)
+		p.log.Error("could not record a refused sign-in; the audit log lacks it",
+			"remote", remote(r), "how", how, "reason", err)
 	}
 	p.say(out, status, signin.Session{}, "Not signed in", sentence)
 }
@@ -42,7 +43,8 @@ func (p admission) enter(out http.ResponseWriter, r *http.Request, s signin.Sess
 func (p admission) keep(out http.ResponseWriter, r *http.Request, s signin.Session, cookie string) {
 	if old, ok := p.sessions.who(r); ok {
 		if err := p.signin.ReplaceSession(r.Context(), old, s); err != nil {
-			p.log.Warn("could not end a browser's earlier session", "person", old.Person, "reason", err)
+			p.log.Warn("could not end a browser's earlier session; it lasts until it expires",
+				"person", old.Person, "reason", err)
 		}
 	}
 	http.SetCookie(out, &http.Cookie{Name: cookieName, Value: cookie, Path: "/", MaxAge: int(signin.SessionLife.Seconds()),

@@ -191,7 +191,7 @@ func (p *approvalPages) open(out http.ResponseWriter, r *http.Request, s signin.
 		p.notice(out, statusOf(err), textOf(err))
 		return
 	case err != nil:
-		p.refuse(out, s, err)
+		p.refuse(out, r, s, err)
 		return
 	case beside:
 		p.show(out, http.StatusOK, approvalBeside(a))
@@ -430,7 +430,7 @@ func (p *approvalPages) download(out http.ResponseWriter, r *http.Request, s sig
 		err = approval.Refuse(approval.CodeNotFound, "The call of %s is no longer kept, or may not be seen.", a.Code)
 	}
 	if err != nil {
-		p.refuse(out, s, err)
+		p.refuse(out, r, s, err)
 		return
 	}
 	f := card.FileOf(a, payload)

@@ -59,18 +59,18 @@ func (p *auditPages) routes() []route {
 }
 
 // auditor reports whether the reader may read the log; if not, it answers so.
-func (p *auditPages) auditor(out http.ResponseWriter, v reader) bool {
+func (p *auditPages) auditor(out http.ResponseWriter, r *http.Request, v reader) bool {
 	if v.caller.MayAudit && p.audit != nil {
 		return true
 	}
-	p.refuse(out, v.session, approval.Refuse(approval.CodeForbidden,
+	p.refuse(out, r, v.session, approval.Refuse(approval.CodeForbidden,
 		"The log is for people who have an API token with the scope operator.audit."))
 	return false
 }
 
 func (p *auditPages) newest(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := p.reader(s)
-	if !p.auditor(out, v) {
+	if !p.auditor(out, r, v) {
 		return
 	}
 	below, _ := strconv.ParseInt(r.URL.Query().Get("below"), 10, 64)
@@ -89,7 +89,7 @@ func (p *auditPages) showLog(out http.ResponseWriter, r *http.Request, v reader,
 		all, err = p.audit.Log(r.Context(), after, int(min(auditRows, below-1-after)))
 	}
 	if err != nil {
-		p.refuse(out, v.session, err)
+		p.refuse(out, r, v.session, err)
 		return
 	}
 	a := auditView{Head: head, Hash: hash, Keys: p.audit.Keys(), Report: report}
@@ -112,17 +112,18 @@ func (p *auditPages) showLog(out http.ResponseWriter, r *http.Request, v reader,
 // verifyLog checks the whole chain. One check runs at a time.
 func (p *auditPages) verifyLog(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := p.reader(s)
-	if !p.auditor(out, v) {
+	if !p.auditor(out, r, v) {
 		return
 	}
 	if !p.verifying.CompareAndSwap(false, true) {
-		p.refuse(out, s, approval.Refuse(approval.CodeRateLimited, "The log is being checked already; try again when that is over."))
+		p.refuse(out, r, s, approval.Refuse(approval.CodeRateLimited,
+			"The log is being checked already; try again when that is over."))
 		return
 	}
 	defer p.verifying.Store(false)
 	report, err := p.audit.Verify(r.Context())
 	if err != nil {
-		p.refuse(out, s, err)
+		p.refuse(out, r, s, err)
 		return
 	}
 	p.showLog(out, r, v, 0, &report)

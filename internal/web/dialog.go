@@ -83,7 +83,7 @@ var dialogLabels = sync.OnceValue(func() map[approval.Decision]string {
 func (p *dialogPages) open(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	a, err := p.dialogOf(r.Context(), s, r.PathValue("code"))
 	if err != nil {
-		p.noDialog(out, err)
+		p.noDialog(out, r, s, err)
 		return
 	}
 	if r.Header.Get("X-Dialog") != "" { // the open window asks whether it has ended
@@ -104,10 +104,11 @@ func (p *dialogPages) dialogOf(ctx context.Context, s signin.Session, code strin
 }
 
 // noDialog answers that there is no approval to decide.
-func (p *dialogPages) noDialog(out http.ResponseWriter, err error) {
+func (p *dialogPages) noDialog(out http.ResponseWriter, r *http.Request, s signin.Session, err error) {
 	d, status := dialog{Sentence: err.Error()}, http.StatusNotFound
 	if approval.CodeOf(err) != approval.CodeNotFound {
-		p.log.Error("could not make a page's dialog", "reason", err)
+		p.log.Error("could not show the decision dialog; the person was told to try again",
+			"code", r.PathValue("code"), "person", s.Person, "reason", err)
 		d.Sentence, status = "The desk cannot do that right now. Try again in a moment.", http.StatusServiceUnavailable
 	}
 	p.showOpened(out, status, "No decision is needed", d)
@@ -126,7 +127,7 @@ func (p *dialogPages) showDialog(
 ) {
 	payload, err := p.gate.Cards().Payload(r.Context(), a)
 	if err != nil {
-		p.noDialog(out, err)
+		p.noDialog(out, r, s, err)
 		return
 	}
 	v := p.reader(s)
@@ -185,7 +186,7 @@ func (p *dialogPages) decide(out http.ResponseWriter, r *http.Request, s signin.
 	decision := approval.Decision(r.PostFormValue("decision"))
 	a, err := p.dialogOf(r.Context(), s, r.PathValue("code"))
 	if err != nil {
-		p.noDialog(out, err)
+		p.noDialog(out, r, s, err)
 		return
 	}
 	allows := decision.Allows() && !a.Final()
@@ -235,12 +236,12 @@ func (p *dialogPages) answerDialog(
 	var no *approval.Error
 	switch {
 	case err != nil && !errors.As(err, &no):
-		p.noDialog(out, err)
+		p.noDialog(out, r, s, err)
 		return
 	case err != nil:
 		now, missing := p.dialogOf(r.Context(), s, r.PathValue("code"))
 		if missing != nil {
-			p.noDialog(out, missing)
+			p.noDialog(out, r, s, missing)
 			return
 		}
 		p.showDialog(out, r, s, now, func(d *dialog) { d.Sentence = no.Message })

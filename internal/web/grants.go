@@ -60,17 +60,17 @@ func (p *grantPages) routes() []route {
 
 func (p *grantPages) grants(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := p.reader(s)
-	if !p.operator(out, v) {
+	if !p.operator(out, r, v) {
 		return
 	}
 	list, err := p.gate.Grants().List(r.Context(), v.caller, core.GrantFilter{})
 	if err != nil {
-		p.refuse(out, s, err)
+		p.refuse(out, r, s, err)
 		return
 	}
 	used, err := p.usedGrants(r, v)
 	if err != nil {
-		p.refuse(out, s, err)
+		p.refuse(out, r, s, err)
 		return
 	}
 	var rows []grantView
@@ -110,7 +110,7 @@ func (p *grantPages) usedGrants(r *http.Request, v reader) (map[string]use, erro
 
 func (p *grantPages) endGrant(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	if _, err := p.gate.Grants().Drop(r.Context(), p.reader(s).caller, core.GrantFilter{ID: r.PathValue("id")}); err != nil {
-		p.refuse(out, s, err)
+		p.refuse(out, r, s, err)
 		return
 	}
 	http.Redirect(out, r, "/grants?ended=1", http.StatusSeeOther)

@@ -106,6 +106,6 @@ func (g *guard) tooFast(out http.ResponseWriter, r *http.Request, s signin.Sessi
 	case r.Header.Get("Accept") == "application/json":
 		g.script(func(http.ResponseWriter, *http.Request, signin.Session) (any, error) { return nil, no })(out, r, s)
 	default:
-		g.refuse(out, s, no)
+		g.refuse(out, r, s, no)
 	}
 }

@@ -27,7 +27,7 @@ func (p *healthPages) routes() []route {
 func (p *healthPages) health(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := p.reader(s)
 	if !v.operates() && !v.caller.MayAudit {
-		p.refuse(out, s, approval.Refuse(approval.CodeForbidden, "This page is for operators."))
+		p.refuse(out, r, s, approval.Refuse(approval.CodeForbidden, "This page is for operators."))
 		return
 	}
 	var found []core.Diagnostic

@@ -90,7 +90,7 @@ func (p *historyPages) history(out http.ResponseWriter, r *http.Request, s signi
 	}
 	found, err := p.found(r.Context(), v, filterOf(q, v.zone), n)
 	if err != nil {
-		p.refuse(out, s, err)
+		p.refuse(out, r, s, err)
 		return
 	}
 	switch format {

@@ -219,7 +219,7 @@ func (p *inboxPages) open(out http.ResponseWriter, r *http.Request, s signin.Ses
 	v := p.reader(s)
 	l, err := p.pending(r.Context(), v, r.URL.Query())
 	if err != nil {
-		p.refuse(out, s, err)
+		p.refuse(out, r, s, err)
 		return
 	}
 	notice := p.voted(r.Context(), v, r.URL.Query().Get("voted"), approval.Decision(r.URL.Query().Get("as")))

@@ -41,7 +41,7 @@ func (p *mePages) routes() []route {
 func (p *mePages) me(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	all, err := p.signin.Sessions(r.Context(), s.Person)
 	if err != nil {
-		p.failed(out, s, err)
+		p.failed(out, r, s, err)
 		return
 	}
 	zone := p.zoneOf(s)
@@ -66,7 +66,7 @@ func (p *mePages) me(out http.ResponseWriter, r *http.Request, s signin.Session)
 // signOut ends the browser's session.
 func (p *mePages) signOut(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	if err := p.signin.EndSession(r.Context(), s.Person, s.ID); err != nil && approval.CodeOf(err) != approval.CodeNotFound {
-		p.failed(out, s, err)
+		p.failed(out, r, s, err)
 		return
 	}
 	http.SetCookie(out, &http.Cookie{Name: cookieName, Path: "/", MaxAge: -1, Secure: true, HttpOnly: true,
@@ -87,7 +87,7 @@ func (p *mePages) endOthers(out http.ResponseWriter, r *http.Request, s signin.S
 // ended shows what is left. That a session had ended before is as good.
 func (p *mePages) ended(out http.ResponseWriter, r *http.Request, s signin.Session, err error) {
 	if err != nil && approval.CodeOf(err) != approval.CodeNotFound {
-		p.failed(out, s, err)
+		p.failed(out, r, s, err)
 		return
 	}
 	http.Redirect(out, r, "/me", http.StatusSeeOther)

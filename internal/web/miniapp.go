@@ -72,7 +72,7 @@ func (p *miniAppPages) fromMiniApp(out http.ResponseWriter, r *http.Request, _ s
 		p.refused(out, r, http.StatusForbidden, signin.ByTelegram, "initData that was used before",
 			"This page was opened before. Close it and open it again from the bot's message.")
 	case err != nil:
-		p.failed(out, signin.Session{}, err)
+		p.failed(out, r, signin.Session{}, err)
 	default:
 		p.enter(out, r, s, cookie, "/")
 	}

@@ -54,7 +54,7 @@ func (p *numberPages) routes() []route {
 
 func (p *numberPages) numbers(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := p.reader(s)
-	if !p.operator(out, v) {
+	if !p.operator(out, r, v) {
 		return
 	}
 	days, _ := strconv.Atoi(r.URL.Query().Get("days"))
@@ -69,7 +69,7 @@ func (p *numberPages) numbers(out http.ResponseWriter, r *http.Request, s signin
 	}
 	n, err := p.gate.Stats(r.Context(), v.caller, v.now.AddDate(0, 0, -days).UnixMilli())
 	if err != nil {
-		p.refuse(out, s, err)
+		p.refuse(out, r, s, err)
 		return
 	}
 	d := numbersView{Stats: n, Days: days, Choices: []int{1, 7, 30, 90}, Charts: []chart{

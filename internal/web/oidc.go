@@ -97,7 +97,7 @@ type asked struct {
 func (p *oidcPages) askProvider(out http.ResponseWriter, r *http.Request, _ signin.Session) {
 	_, _, client, err := p.provider.use(r.Context(), p.callback())
 	if err != nil {
-		p.failed(out, signin.Session{}, err)
+		p.failed(out, r, signin.Session{}, err)
 		return
 	}
 	a := asked{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(),
@@ -128,13 +128,13 @@ func (p *oidcPages) fromProvider(out http.ResponseWriter, r *http.Request, _ sig
 		}
 	}
 	if err != nil {
-		p.log.Warn("a sign-in by OIDC was refused", "reason", err)
+		p.log.Warn("a sign-in by OIDC was refused", "remote", remote(r), "reason", err)
 		p.refused(out, r, http.StatusForbidden, signin.ByOIDC, why(err),
 			"The desk did not sign you in: "+why(err)+". Your operator finds the whole reason in the desk's log.")
 		return
 	}
 	if err := p.startAs(out, r, person, signin.ByOIDC); err != nil {
-		p.failed(out, signin.Session{}, err)
+		p.failed(out, r, signin.Session{}, err)
 		return
 	}
 	http.Redirect(out, r, next(a.Next), http.StatusSeeOther)

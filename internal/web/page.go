@@ -86,7 +86,7 @@ func (p page) dayHead(s signin.Session, title string) head {
 func (p page) show(out http.ResponseWriter, status int, page templ.Component) {
 	b, err := fragment(page)
 	if err != nil {
-		p.log.Error("could not make a page", "error", err)
+		p.log.Error("could not draw a page; the person was told to look at this log", "error", err)
 		http.Error(out, "This page could not be made; the desk's log says why.", http.StatusInternalServerError)
 		return
 	}
@@ -107,17 +107,20 @@ func (p page) say(out http.ResponseWriter, status int, s signin.Session, title, 
 	p.show(out, status, sentencePage(p.head(s, title), sentence, "To the inbox"))
 }
 
+// noPage is logged if the desk itself could not work.
+const noPage = "could not show a page; the person was told to try again"
+
 // failed answers if the desk itself could not work.
-func (p page) failed(out http.ResponseWriter, s signin.Session, err error) {
-	p.log.Error("could not serve a page", "reason", err)
+func (p page) failed(out http.ResponseWriter, r *http.Request, s signin.Session, err error) {
+	p.log.Error(noPage, "path", r.Pattern, "person", s.Person, "reason", err)
 	p.say(out, http.StatusServiceUnavailable, s, "Not now", "The desk cannot do that right now. Try again in a moment.")
 }
 
 // refuse answers with a page that says why the page asked for is not shown.
-func (p page) refuse(out http.ResponseWriter, s signin.Session, err error) {
+func (p page) refuse(out http.ResponseWriter, r *http.Request, s signin.Session, err error) {
 	text, status, title := textOf(err), statusOf(err), "Not now"
 	if approval.CodeOf(err) == "" {
-		p.log.Error("could not make a page", "reason", err)
+		p.log.Error(noPage, "path", r.Pattern, "person", s.Person, "reason", err)
 	}
 	if status == http.StatusNotFound {
 		title = "Not found"
@@ -141,9 +144,10 @@ func (p page) notice(out http.ResponseWriter, status int, text string) {
 }
 
 // operator reports whether the reader may decide; if not, it answers so.
-func (p page) operator(out http.ResponseWriter, v reader) bool {
+func (p page) operator(out http.ResponseWriter, r *http.Request, v reader) bool {
 	if !v.caller.MayDecide {
-		p.refuse(out, v.session, approval.Refuse(approval.CodeForbidden, "This page is for people who may decide requests."))
+		p.refuse(out, r, v.session, approval.Refuse(approval.CodeForbidden,
+			"This page is for people who may decide requests."))
 	}
 	return v.caller.MayDecide
 }

@@ -118,7 +118,7 @@ func (p *enrolPages) finishEnrolment(_ http.ResponseWriter, r *http.Request, s s
 	}
 	c, err := lib.CreateCredential(enrollee(s.Person), session, said)
 	if err != nil {
-		p.log.Info("could not make a passkey", "person", s.Person, "reason", err)
+		p.log.Info("could not make a passkey; the person was told to try again", "person", s.Person, "reason", err)
 		return nil, noPasskeyMade()
 	}
 	made, err := passkeyOf(c)

@@ -38,17 +38,17 @@ func (p *peoplePages) routes() []route {
 
 func (p *peoplePages) open(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := p.reader(s)
-	if !p.operator(out, v) {
+	if !p.operator(out, r, v) {
 		return
 	}
 	waiting, err := p.found(r.Context(), v, historyFilter{Filter: core.Filter{Status: approval.Pending, Limit: 200}}, 1000)
 	if err != nil {
-		p.refuse(out, s, err)
+		p.refuse(out, r, s, err)
 		return
 	}
 	passkeys, suspended, err := p.signin.PasskeyCounts(r.Context())
 	if err != nil {
-		p.refuse(out, s, err)
+		p.refuse(out, r, s, err)
 		return
 	}
 	duty := p.gate.Rules().Contact.Duty

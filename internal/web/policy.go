@@ -57,7 +57,7 @@ func (p *policyPages) routes() []route {
 // policy shows the rules in force. A POST tries a call and changes no state.
 func (p *policyPages) policy(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := p.reader(s)
-	if !p.operator(out, v) {
+	if !p.operator(out, r, v) {
 		return
 	}
 	r.Body = http.MaxBytesReader(out, r.Body, maxFields)
@@ -65,7 +65,7 @@ func (p *policyPages) policy(out http.ResponseWriter, r *http.Request, s signin.
 	if p.effective != nil {
 		var err error
 		if d.Policy, err = p.effective(r.Context()); err != nil {
-			p.refuse(out, s, err)
+			p.refuse(out, r, s, err)
 			return
 		}
 		d.Known = true
@@ -94,7 +94,8 @@ func (p *policyPages) try(r *http.Request, v reader) trial {
 	j, err := p.gate.Evaluate(r.Context(), v.caller, call)
 	if err != nil {
 		if approval.CodeOf(err) == "" {
-			p.log.Error("could not try a call for the policy page", "reason", err)
+			p.log.Error("could not judge a call for the policy page; the person was told to try again",
+				"person", v.session.Person, "tool", t.Tool, "reason", err)
 			t.Problem = "The desk could not judge it now; try again."
 			return t
 		}

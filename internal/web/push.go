@@ -39,7 +39,7 @@ func (p *pushPages) routes() []route {
 func (p *pushPages) notifications(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	all, err := p.signin.Subscriptions(r.Context(), s)
 	if err != nil {
-		p.log.Error("could not read a person's browser notification subscriptions", "reason", err)
+		p.log.Error("could not read which browsers notify a person", "person", s.Person, "reason", err)
 		http.Error(out, "The desk cannot do that right now.", http.StatusServiceUnavailable)
 		return
 	}
@@ -75,7 +75,7 @@ func (p *pushPages) subscribe(out http.ResponseWriter, r *http.Request, s signin
 	case errors.As(err, &no):
 		http.Error(out, no.Message, http.StatusUnprocessableEntity)
 	default:
-		p.log.Error("could not store a browser notification subscription", "reason", err)
+		p.log.Error("could not store that a browser notifies a person; it does not", "person", s.Person, "reason", err)
 		http.Error(out, "The desk cannot do that right now.", http.StatusServiceUnavailable)
 	}
 }
@@ -84,7 +84,8 @@ func (p *pushPages) subscribe(out http.ResponseWriter, r *http.Request, s signin
 func (p *pushPages) unsubscribe(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	r.Body = http.MaxBytesReader(out, r.Body, 16<<10)
 	if err := p.signin.Unsubscribe(r.Context(), s, r.PostFormValue("id")); err != nil {
-		p.log.Error("could not delete a browser notification subscription", "reason", err)
+		p.log.Error("could not store that a browser no longer notifies a person; it still does",
+			"person", s.Person, "reason", err)
 		http.Error(out, "The desk cannot do that right now.", http.StatusServiceUnavailable)
 		return
 	}

@@ -37,7 +37,8 @@ func (p page) script(f func(http.ResponseWriter, *http.Request, signin.Session) 
 		if err != nil {
 			status = scriptStatus(err)
 			if status == http.StatusInternalServerError {
-				p.log.Error("could not answer a page's request", "path", r.Pattern, "reason", err)
+				p.log.Error("could not answer a page's script; the person was told to look at this log",
+					"path", r.Pattern, "person", s.Person, "reason", err)
 			}
 			no := &approval.Error{}
 			_ = errors.As(err, &no)
@@ -95,7 +96,8 @@ func inWords(err error) string {
 // notThere answers with a page that gives the reason.
 func (p page) notThere(out http.ResponseWriter, r *http.Request, s signin.Session, err error) {
 	if scriptStatus(err) == http.StatusInternalServerError {
-		p.log.Error("could not show a page", "path", r.Pattern, "reason", err)
+		p.log.Error("could not show a page; the person was told to look at this log",
+			"path", r.Pattern, "person", s.Person, "reason", err)
 	}
 	p.show(out, scriptStatus(err), alertPage(p.head(s, "Not there"), inWords(err)))
 }

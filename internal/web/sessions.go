@@ -46,7 +46,7 @@ func (p *sessions) signedIn(r *http.Request) (signin.Session, bool) {
 	}
 	s, err := look(r.Context(), c.Value)
 	if err != nil && approval.CodeOf(err) != approval.CodeNotFound && r.Context().Err() == nil {
-		p.log.Error("could not look up a session", "reason", err)
+		p.log.Error("could not check a browser's sign-in; the person appears signed out", "path", r.Pattern, "reason", err)
 	}
 	return s, err == nil
 }

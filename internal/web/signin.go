@@ -45,7 +45,7 @@ func (p *signInPages) ask(out http.ResponseWriter, r *http.Request, s signin.Ses
 			p.say(out, http.StatusGone, s, "Not signed in", err.Error()+" Ask for a new link.")
 			return
 		case err != nil:
-			p.failed(out, s, err)
+			p.failed(out, r, s, err)
 			return
 		}
 		data.Person, data.Enrols, data.Link = l.Person, l.Enrols, secret
@@ -61,7 +61,7 @@ func (p *signInPages) spend(out http.ResponseWriter, r *http.Request, _ signin.S
 		p.refused(out, r, http.StatusGone, signin.ByLink, "a link that cannot be used", err.Error()+" Ask for a new "+
 			"link.")
 	case err != nil:
-		p.failed(out, signin.Session{}, err)
+		p.failed(out, r, signin.Session{}, err)
 	default:
 		p.enter(out, r, s, cookie, "/")
 	}

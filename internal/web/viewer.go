@@ -77,7 +77,8 @@ func (p *viewerPages) watchedPage(out http.ResponseWriter, r *http.Request, _ si
 	out.Header().Set("Connection", "close") // so that a caller never keeps more connections than requests
 	list, err := p.awaitWatched(r, v, r.URL.Query().Get("known"))
 	if err != nil {
-		p.log.Error("could not make a viewer's list", "reason", err)
+		p.log.Error("could not list requests for a runtime's embedded list",
+			"owner", v.Owner, "sessionKey", v.SessionKey, "reason", err)
 		http.Error(out, "The desk cannot do that right now.", http.StatusServiceUnavailable)
 		return
 	}

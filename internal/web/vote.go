@@ -146,9 +146,9 @@ func (p *votePages) notCounted(out http.ResponseWriter, r *http.Request, v reade
 	no, known := errors.AsType[*approval.Error](err)
 	switch {
 	case missing != nil:
-		p.refuse(out, v.session, missing)
+		p.refuse(out, r, v.session, missing)
 	case !known:
-		p.refuse(out, v.session, err)
+		p.refuse(out, r, v.session, err)
 	case r.Header.Get("HX-Request") != "":
 		p.notice(out, statusOf(err), a.Code+": "+no.Message)
 	default:
@@ -160,7 +160,7 @@ func (p *votePages) notCounted(out http.ResponseWriter, r *http.Request, v reade
 func (p *votePages) refusedVote(out http.ResponseWriter, r *http.Request, v reader, code string, no *approval.Error) {
 	a, err := p.approvals.view(r.Context(), v, code)
 	if err != nil {
-		p.refuse(out, v.session, err)
+		p.refuse(out, r, v.session, err)
 		return
 	}
 	p.approvals.answer(out, statusOf(no), v, a, no.Message)

@@ -104,7 +104,7 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	deny := func(format string, args ...any) int { return Deny(s, words, fmt.Sprintf(format, args...)) }
 	log := slog.New(slog.NewTextHandler(s.Stderr, nil))
 	broken := func() { code = deny("approvalbot hook broke down, so the call was not allowed") }
-	defer panics.Catch(log, broken, "a hook caused a panic", "hook", words)
+	defer panics.Catch(log, broken, "a hook caused a panic; its call was denied", "hook", words)
 	ctx, stop := whileWanted(ctx, f.Caller)
 	defer stop()
 	if len(words) == 0 || len(words) > 2 {

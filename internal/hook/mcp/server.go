@@ -89,7 +89,7 @@ func (s Server) guarded(t tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (res *mcp.CallToolResult, _ error) {
 		args := req.Params.Arguments
 		deny := func() { res = t.deny(args, "not allowed: approvalbot could not answer") }
-		defer panics.Catch(s.log(), deny, "a tool call caused a panic", "tool", t.tool.Name)
+		defer panics.Catch(s.log(), deny, "a tool call caused a panic; it was not allowed", "tool", t.tool.Name)
 		ctx, stop := s.while(ctx)
 		defer stop()
 		if len(args) > maxArguments {

@@ -129,10 +129,11 @@ func (c *Certificate) at(now time.Time) *tls.Certificate {
 	c.seen = state
 	pair, err := loadPair(c.files[0], c.files[1])
 	if err != nil {
-		c.log.Error("could not use the renewed TLS certificate; the old one stays", "reason", err)
+		c.log.Error("could not use the renewed TLS certificate; the old one stays", "path", c.files[0], "reason", err)
 		return c.pair
 	}
 	c.use(pair)
-	c.log.Info("the renewed TLS certificate is in use", "until", pair.Leaf.NotAfter.UTC().Format(time.RFC3339))
+	c.log.Info("the renewed TLS certificate is in use",
+		"path", c.files[0], "until", pair.Leaf.NotAfter.UTC().Format(time.RFC3339))
 	return c.pair
 }

@@ -87,9 +87,10 @@ func (l *Limiter) failed(err error) {
 		return
 	}
 	l.metrics.AcceptFailed()
-	why := "could not accept connections"
+	why := "could not accept connections; trying again"
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-		why += ": the file descriptors have run out; raise the limit (LimitNOFILE= of systemd, ulimit -n)"
+		why = "could not accept connections: the file descriptors have run out; raise the limit (LimitNOFILE= of " +
+			"systemd, ulimit -n)"
 		l.mu.Lock()
 		first := l.oldest.Front()
 		l.mu.Unlock()

@@ -164,12 +164,14 @@ func (f *Feed) read(ctx context.Context, after int64, limit int) ([]Entry, error
 				out[i].chunk, err = chunkOf(e.Event, said)
 			}
 			if err != nil {
-				f.logger.Error("a log record was not sent to event streams", "reason", err)
+				f.logger.Error("event streams do not get a record of the audit log, because it cannot be read",
+					"record", e.Seq, "approval", e.Key, "reason", err)
 			}
 			continue
 		}
 		if out[i].Event, err = eventOf(e.Event); err != nil {
-			f.logger.Error("a log record was not sent to event streams", "reason", err)
+			f.logger.Error("event streams do not get a record of the audit log, because it cannot be read",
+				"record", e.Seq, "approval", e.Key, "reason", err)
 		}
 		if out[i].Event == nil {
 			continue
