@@ -34,7 +34,8 @@ func (g Grants) Drop(ctx context.Context, who Caller, f GrantFilter) (int, error
 	case who.MayRequest:
 		f.Owner, f.Loosens = who.Token, true
 	default:
-		return 0, approval.Refuse(approval.CodeForbidden, "This token may not end grants.")
+		return 0, approval.Refuse(approval.CodeForbidden, "This token may not end grants: it needs the scope "+
+			"operator.approvals or approvals.request.")
 	}
 	f.Live = nowMs()
 	dropped, err := g.gate.store.DropGrants(ctx, f, func(x approval.Grant) approval.Event { return x.Event(approval.EventUngranted, by, nowMs()) })

@@ -17,8 +17,8 @@ func endCoolDown(a approval.Approval, b Ballot, found []approval.Grant, rules *R
 	b.Decision = approval.Deny
 	if no := admits(a, v, b, rules.People); no != nil {
 		if no.Code == approval.CodeSelfApproval {
-			no = approval.Refuse(approval.CodeSelfApproval, "You asked for this, so only another approver can let "+
-				"it be asked again.")
+			no = approval.Refuse(approval.CodeSelfApproval, "This is your own request: another approver must end "+
+				"its cool-down.")
 		}
 		b.Decision = ""
 		return refusedAgain(a, v, b, no, now)

@@ -29,7 +29,8 @@ func (g *Gate) ByKey(ctx context.Context, key string) (approval.Approval, error)
 func (g *Gate) List(ctx context.Context, who Caller, f Filter) (Page, error) {
 	if !who.MayDecide {
 		if !who.MayRequest {
-			return Page{}, approval.Refuse(approval.CodeForbidden, "This token may not list approvals.")
+			return Page{}, approval.Refuse(approval.CodeForbidden, "This token may not list approvals: it needs the scope "+
+				"operator.approvals or approvals.request.")
 		}
 		f.Owner = who.Token
 	}
@@ -42,7 +43,8 @@ func (g *Gate) Stats(ctx context.Context, who Caller, sinceMs int64) (Stats, err
 	owner := ""
 	if !who.MayDecide {
 		if !who.MayRequest {
-			return Stats{}, approval.Refuse(approval.CodeForbidden, "This token may not list approvals.")
+			return Stats{}, approval.Refuse(approval.CodeForbidden, "This token may not see statistics: it needs the scope "+
+				"operator.approvals or approvals.request.")
 		}
 		owner = who.Token
 	}

@@ -85,7 +85,8 @@ func (g *Gate) ByCode(ctx context.Context, code string) (approval.Approval, erro
 // ownKey finds the key behind an owner's own id.
 func (g *Gate) ownKey(ctx context.Context, who Caller, id string) (string, error) {
 	if !who.MayRequest && !who.MayDecide {
-		return "", approval.Refuse(approval.CodeForbidden, "This token has no scope for approvals.")
+		return "", approval.Refuse(approval.CodeForbidden, "This token may not look up approvals: it needs the scope "+
+			"operator.approvals or approvals.request.")
 	}
 	found, err := g.store.Keys(ctx, NameQuery{Owner: who.Token, ID: id})
 	if err != nil {

@@ -123,7 +123,9 @@ func voteAgain(a approval.Approval, b Ballot, t today, rules *Rules, now int64) 
 	case b.Decision == approval.Retry && letAgain(a, v, b.Note, now):
 		return Change{Approval: a, Unchanged: true}, nil // the answer to their vote was lost
 	case b.Decision == approval.Retry && b.Code != "":
-		return refusedAgain(a, v, b, approval.Refuse(approval.CodeDecisionNotOffered, "No button of a card votes for a retry."), now), nil
+		return refusedAgain(a, v, b, approval.Refuse(approval.CodeDecisionNotOffered,
+			"A card's button cannot vote for a retry: type retry %s, or reply retry to the message that asks for it.",
+			a.Code), now), nil
 	case b.Decision == approval.Retry && b.Chat != nil && round != nil &&
 		b.ReceivedMs < round.OpenedAtMs:
 		return refusedAgain(a, v, b, approval.Refuse(approval.CodeDecisionNotOffered,

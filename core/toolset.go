@@ -29,7 +29,8 @@ func (g *Gate) Tools(who Caller, set ToolSet) (allowed []string, denied []Denied
 	case err != nil:
 		return nil, nil, err
 	case !who.MayRequest && !who.MayDecide:
-		return nil, nil, approval.Refuse(approval.CodeForbidden, "This token has no scope for approvals.")
+		return nil, nil, approval.Refuse(approval.CodeForbidden, "This token may not ask about tools: it needs the scope "+
+			"operator.approvals or approvals.request.")
 	case !rules.Enabled:
 		return nil, nil, approval.Refuse(approval.CodeApprovalsDisabled, "approvals disabled")
 	}

@@ -79,7 +79,8 @@ func (k ViewerKey) Read(token string, now int64) (v Viewer, ok bool) {
 func NewViewer(who Caller, sessionKey string, now int64) (Viewer, error) {
 	switch {
 	case !who.MayRequest:
-		return Viewer{}, approval.Refuse(approval.CodeForbidden, "This token may not do that: it needs the scope approvals.request.")
+		return Viewer{}, approval.Refuse(approval.CodeForbidden,
+			"This token may not get a viewer token: it needs the scope approvals.request.")
 	case sessionKey == "":
 		return Viewer{}, approval.Invalid(approval.FieldError{Field: "sessionKey", Problem: "must name a session of yours"})
 	case len(sessionKey) > approval.MaxName:

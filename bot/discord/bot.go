@@ -134,9 +134,10 @@ func (c Config) checked() (Config, ed25519.PublicKey, error) {
 	u, err := url.Parse(c.APIURL)
 	switch {
 	case c.Token == "" || strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return c, nil, fmt.Errorf("the Discord bot token is not one word, as the developer portal gives it")
+		return c, nil, fmt.Errorf("the Discord bot token is empty, or contains a space or a character that no " +
+			"token has: copy it again from the developer portal")
 	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Host == "":
-		return c, nil, fmt.Errorf("the Discord API address must be an http or https URL")
+		return c, nil, fmt.Errorf("the Discord API address (apiUrl) must be an http or https URL")
 	case c.Updates != Gateway && c.Updates != Interactions:
 		return c, nil, fmt.Errorf("discord updates must be %s or %s", Gateway, Interactions)
 	case c.Updates == Gateway:

@@ -84,7 +84,7 @@ func New(
 	}
 	id, err := strconv.ParseInt(cfg.Token[:strings.IndexByte(cfg.Token, ':')], 10, 64)
 	if err != nil {
-		return nil, fmt.Errorf("the Telegram bot token begins with an impossible bot id")
+		return nil, fmt.Errorf("the Telegram bot token begins with an impossible bot id: copy it again from @BotFather")
 	}
 	log = log.With("channel", cfg.Channel)
 	b := &Bot{

@@ -62,7 +62,7 @@ func (c Config) checked() (Config, error) {
 	case !tokenForm.MatchString(c.Token):
 		return c, fmt.Errorf("the Telegram bot token does not look like 123456:ABC-DEF, as @BotFather gives it")
 	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Host == "":
-		return c, fmt.Errorf("the Telegram API address must be an http or https URL")
+		return c, fmt.Errorf("the Telegram API address (apiUrl) must be an http or https URL")
 	case c.Updates != Polling && c.Updates != Webhook:
 		return c, fmt.Errorf("telegram updates must be %s or %s", Polling, Webhook)
 	case c.Updates == Webhook && c.WebhookURL == "":

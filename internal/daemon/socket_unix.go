@@ -104,7 +104,8 @@ func lockFolder(dir string) (unlock func(), err error) {
 		}
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 		if err != nil {
-			return nil, fmt.Errorf("its directory cannot be locked: %w; remove what is there", err)
+			return nil, fmt.Errorf("its lock file %s cannot be opened: %w; give its directory to the desk's user, or, if "+
+				"a link, pipe or folder has that name, remove it", path, err)
 		}
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil && still(f, path) {

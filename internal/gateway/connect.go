@@ -195,7 +195,8 @@ func (c *conn) authenticate(given map[string]json.RawMessage) (core.Caller, erro
 			"unauthorized: this API token is not known here")
 	}
 	if err == nil && !who.MayRequest && !who.MayDecide {
-		err = stop(forbidden, "MISSING_SCOPE", "AUTH_SCOPE_MISMATCH", "This token has no scope for approvals.")
+		err = stop(forbidden, "MISSING_SCOPE", "AUTH_SCOPE_MISMATCH", "This token may not connect: it needs the scope "+
+			"operator.approvals or approvals.request.")
 	}
 	return who, err
 }

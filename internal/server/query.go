@@ -34,7 +34,8 @@ func parseQuery(raw string, known []param) (query, error) {
 	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return query{}, approval.Refuse(approval.CodeMalformed, "The query string is broken.")
+		return query{}, approval.Refuse(approval.CodeMalformed, "The query string cannot be read: it must be "+
+			"name=value pairs with & between them, percent-encoded.")
 	}
 	var bad []approval.FieldError
 	for name, v := range values {

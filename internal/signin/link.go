@@ -44,10 +44,11 @@ func (d *Door) MakeLink(
 	switch {
 	case enrols && !who.MayAdmin:
 		return l, "", approval.Refuse(approval.CodeForbidden,
-			"This token may not do that: a link that may enrol a first passkey needs the scope operator.admin.")
+			"This token may not make that sign-in link: one that may enrol a first passkey needs the scope operator.admin.")
 	case !own && !who.MayAdmin:
-		return l, "", approval.Refuse(approval.CodeForbidden, "This token may not do that: it needs the scope operator.admin, "+
-			"or operator.approvals and the person that it signs in.")
+		return l, "", approval.Refuse(approval.CodeForbidden, "This token may not make that sign-in link: to sign in "+
+			"another person it needs the scope operator.admin, and to sign in its own person the scope "+
+			"operator.approvals and a person in the configuration.")
 	case person == "":
 		return l, "", invalid("person", "must name the person to sign in: this token has no person of its own")
 	}

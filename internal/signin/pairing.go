@@ -116,7 +116,8 @@ func newPairingCode() string {
 // StartPairing makes a pairing, in place of any earlier one, and gives its code.
 func (d *Door) StartPairing(ctx context.Context, who core.Caller) (p Pairing, code string, err error) {
 	if !who.MayAdmin {
-		return p, "", approval.Refuse(approval.CodeForbidden, "This token may not do that: it needs the scope operator.admin.")
+		return p, "", approval.Refuse(approval.CodeForbidden,
+			"This token may not begin a pairing: it needs the scope operator.admin.")
 	}
 	code, now := newPairingCode(), nowMs()
 	p = newPairing(uuid.NewString(), code, now)

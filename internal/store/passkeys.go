@@ -328,5 +328,5 @@ func noPasskey() error {
 }
 
 func noCeremony() error {
-	return approval.Refuse(approval.CodeNotFound, "That has ended, or never began.")
+	return approval.Refuse(approval.CodeNotFound, "This use of a passkey has ended, or never began: begin it again.")
 }

@@ -40,24 +40,22 @@ func (f Flags) Connect() (*api.Client, error) {
 			return nil, err
 		}
 		if server != "" && server != file.Server {
-			return nil, errors.New("--server names another desk than the client file, and the file's token is only " +
-				"for the file's desk")
+			return nil, fmt.Errorf("--server names another desk than the client file %s, whose token is only for its own "+
+				"desk: leave out --server", f.Client)
 		}
 		if file.Token == "" || file.Server == "" {
-			return nil, errNoToken
+			return nil, fmt.Errorf("the client file %s has no token, or no server", f.Client)
 		}
 		return reach.Connect(file, f.Client, transport())
 	default:
 		return nil, errors.New("no desk is named: give --token-file or --client with an absolute path")
 	}
 	if token == "" {
-		return nil, errNoToken
+		return nil, fmt.Errorf("the token file %s is empty", f.TokenFile)
 	}
 	return &api.Client{Server: server, Token: token, HTTP: &http.Client{Transport: transport(),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
 }
-
-var errNoToken = errors.New("the named client file has no token, or no server")
 
 // transport ignores the environment, which a repository's settings can set for
 // programs that its agent starts: it uses no proxy and no certificates from there.

@@ -93,7 +93,7 @@ func (d *desk) ask(ctx context.Context) (told api.DeskKeys, leaf []byte, how str
 		how, certified = "by its socket "+d.file.Socket, false
 		dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return DialSocket(ctx, d.file.Socket) }
 	case first && d.file.Socket != "":
-		return told, nil, "", fmt.Errorf("%w; %s names that socket, so the program at %s is not asked instead; "+
+		return told, nil, "", fmt.Errorf("%w; because %s names a socket, approvalbot does not try %s instead; "+
 			"start the desk, or correct socket in that file", missing, d.path, d.server.Host)
 	case first && d.server.Scheme == "https":
 		certified = true

@@ -60,8 +60,8 @@ func NewList(names []string, wide bool) (*List, []error) {
 			l.Commands = l.Commands || toolGroups()[group]["exec"]
 			l.Plausible, l.Grouped = true, true
 		case n == "" || strings.ContainsAny(n, "?[]{} \t\n"):
-			bad = append(bad, fmt.Errorf("%q is not a tool's name; write a name, a "+
-				"pattern with *, or group: and a group", n))
+			bad = append(bad, fmt.Errorf("%q is not a tool's name; write a name (read), a "+
+				"pattern (jira__*) or a group (group:fs)", n))
 		case strings.Contains(n, "*"):
 			l.Globs, l.Plausible = append(l.Globs, l.name(n)), true
 		default:
