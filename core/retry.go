@@ -117,7 +117,8 @@ func voteAgain(a approval.Approval, b Ballot, t today, rules *Rules, now int64) 
 		vote := approval.Vote{Approver: approval.UserRequest, Verdict: approval.Reject, Decision: approval.Deny, Voter: &v, Reason: b.Reason, DecidedAtMs: now}
 		return deniedAgain(a, a.Again(*round), []string{v.Name()}, "", b, vote, now), nil
 	case asked:
-		return refusedAgain(a, v, b, approval.Refuse(approval.CodeSelfApproval, "You cannot make your own request run again."), now), nil
+		return refusedAgain(a, v, b, approval.Refuse(approval.CodeSelfApproval,
+			"You cannot make your own request run again: another approver must."), now), nil
 	case !people.WeightOf(asks, v, d).Deny:
 		return refusedAgain(a, v, b, notAnApprover(), now), nil
 	case b.Decision == approval.Retry && letAgain(a, v, b.Note, now):

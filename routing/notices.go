@@ -82,9 +82,11 @@ func (n *Notices) try(ctx context.Context, x core.Notice) {
 	}
 	due := n.after(x, err, time.Now())
 	if err != nil {
-		n.log.Warn("could not notify a person of a sign-in; if the field again is true, it is tried again",
-			"target", x.Target.String(), "reason", err,
-			"again", due != 0)
+		said := "could not notify a person of a sign-in; the notice was given up"
+		if due != 0 {
+			said = "could not notify a person of a sign-in; trying again later"
+		}
+		n.log.Warn(said, "target", x.Target.String(), "reason", err, "again", due != 0)
 	}
 	if err := n.box.NoticeTried(context.WithoutCancel(ctx), x, due); err != nil {
 		n.log.Error("could not record that a sign-in notice was sent; it may be sent a second time",

@@ -109,7 +109,8 @@ func (b *Bot) note(u update) {
 			"target", u.Member.Chat.ID, "reason",
 			u.Member.New.Status)
 	case u.Member != nil:
-		b.log.Info("the bot's membership in a chat changed", "target", u.Member.Chat.ID, "reason", u.Member.New.Status)
+		b.log.Info("the bot's membership in a chat changed to the one in the field reason",
+			"target", u.Member.Chat.ID, "reason", u.Member.New.Status)
 	case u.Message != nil && u.Message.MigrateTo != 0:
 		b.log.Info("a group became a supergroup; cards go to its new id, which is in the field reason",
 			"target", u.Message.Chat.ID, "reason", u.Message.MigrateTo)

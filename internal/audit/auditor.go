@@ -229,7 +229,7 @@ func (a *Auditor) Cut(ctx context.Context, now time.Time, keep time.Duration) er
 				return err
 			}
 			a.Log.Info("deleted the records of the audit log that are older than "+
-				"store.retention.audit", "first", c.Seq+1)
+				"store.retention.audit; the field first is the oldest that is left", "first", c.Seq+1)
 		}
 	}
 	_, err := s.DropCut(ctx) // also what a crash left of an earlier one

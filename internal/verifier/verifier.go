@@ -148,8 +148,11 @@ func (v *Verifier) failed(
 	ctx context.Context, e *endpoint, requestID string, r reply, open bool, out *approval.Verification,
 ) {
 	open = open && ctx.Err() == nil
-	v.log.Warn("the verifier gave no valid answer; if failOpen is false, the call is denied",
-		"verifier", e.name, "place", shown(e.url), "requestId", requestID,
+	said := "the verifier gave no valid answer; the call is denied"
+	if open {
+		said = "the verifier gave no valid answer; failMode lets the call pass"
+	}
+	v.log.Warn(said, "verifier", e.name, "place", shown(e.url), "requestId", requestID,
 		"problem", r.fail.word, "text", r.fail.text, "detail", r.fail.detail, "failOpen", open)
 	if !open {
 		deny(out, "webhook-"+r.fail.word, "The verifier gave no valid answer: "+r.fail.text+".")

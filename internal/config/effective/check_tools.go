@@ -57,7 +57,7 @@ func (c *checker) named(key string, names []string) {
 func (c *checker) toolPatterns(key string, tools []string) {
 	for i, t := range tools {
 		if t == "" || strings.ContainsAny(t, "?[]{} \t\r\n") {
-			c.Mistake(config.Index(key, i), "must be a tool's name, a pattern with *, or group: and a group's name")
+			c.Mistake(config.Index(key, i), "must be a tool's name (read), a pattern (jira__*) or a group (group:fs)")
 		}
 	}
 	distinct(c, key, tools)

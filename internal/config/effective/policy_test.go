@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	notATool = "must be a tool's name, a pattern with *, or group: and a group's name"
+	notATool = "must be a tool's name (read), a pattern (jira__*) or a group (group:fs)"
 	oneWord  = "must be minimal, coding, messaging or full"
 )
 

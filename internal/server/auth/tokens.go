@@ -95,7 +95,8 @@ func (t *Tokens) Next(list []Token) (*Set, error) {
 		case t.Hash == Hash("") || t.Hash == [32]byte{}:
 			return nil, fmt.Errorf("token %q has an empty secret", t.Name)
 		case next[t.Hash] != nil:
-			return nil, fmt.Errorf("tokens %q and %q have the same secret", next[t.Hash].caller.Token, t.Name)
+			return nil, fmt.Errorf("tokens %q and %q have the same secret: give each one of its own",
+				next[t.Hash].caller.Token, t.Name)
 		}
 		names[t.Name] = true
 		was := old[t.Name]
