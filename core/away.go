@@ -36,7 +36,7 @@ func (a Absences) SetAway(ctx context.Context, who Caller, l Leave) (Left, error
 		return Left{}, err
 	}
 	if l.To != "" && l.To == who.Person && l.Person != who.Person {
-		return Left{}, approval.Refuse(approval.CodeForbidden, "You cannot have %s's roles lent to yourself.", l.Person)
+		return Left{}, approval.Refuse(approval.CodeForbidden, "You cannot make yourself the delegate of %s: another operator must.", l.Person)
 	}
 	return a.gate.leave(ctx, by, l, nil)
 }

@@ -124,7 +124,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		}
 		<-free
 		if err != nil && ctx.Err() == nil {
-			d.log.Error("could not read the outbox; trying again in a second", "reason", err)
+			d.log.Error("could not read which messages wait to be sent; trying again in a second", "reason", err)
 			next = time.Now().Add(time.Second).UnixMilli()
 		}
 		if !d.sleep(ctx, next) {
@@ -173,7 +173,8 @@ func (d *Dispatcher) serve(ctx, outlive context.Context, chat approval.Target) {
 		fault.Point("before-delivery-claimed")
 		next, ok, err := d.outbox.NextDelivery(ctx, chat, time.Now().UnixMilli())
 		if err != nil {
-			d.log.Error("could not read the outbox; trying this chat again in a second", "target", chat.String(), "reason", err)
+			d.log.Error("could not read which messages wait to be sent to a chat; trying again in a second",
+				"target", chat.String(), "reason", err)
 			pause = time.Second
 		}
 		if err == nil && !ok && open > 0 {

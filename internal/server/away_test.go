@@ -27,7 +27,7 @@ func TestAwayAndBack(t *testing.T) {
 	require.Equal(t, api.Away{Notes: []string{}, Absence: api.Absence{Person: "bob", To: "alice", By: "person:bob",
 		SinceMs: out.Absence.SinceMs, UntilMs: until}}, out)
 	_, err = d.alice.SetAway(ctx, "bob", api.AwayRequest{UntilMs: until, To: "alice"})
-	require.ErrorContains(t, err, "cannot have bob's roles lent to yourself")
+	require.ErrorContains(t, err, "cannot make yourself the delegate of bob")
 	_, err = d.alice.SetAway(ctx, "alice", api.AwayRequest{UntilMs: until, To: "bob"})
 	require.ErrorContains(t, err, "be each other's delegates")
 	back, err := d.alice.SetBack(ctx, "bob")
