@@ -40,6 +40,7 @@ func (g *guard) in(dir place, dirRel, name string) place {
 		return place{Held: true, Git: true}
 	}
 	_, obeyed := workspace.Obeyed(p.Under)
+	obeyed = obeyed || workspace.OwnProgram(p.Under)
 	p.Git = g.repos[join(dirRel, name)]
 	p.Held = p.Held || p.Git || obeyed || alsoObeyed.Has(lower) || toolVersions.MatchString(lower)
 	if !p.Held && len(g.named) > 0 {

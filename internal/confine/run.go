@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -147,7 +146,6 @@ func Run(ctx context.Context, c Call) (status, changed int, err error) {
 	ctx, stop := untilSignal(ctx)
 	defer stop()
 	var watches []*Watch
-	var obeyed *outside
 	defer func() {
 		for _, w := range watches {
 			w.close()
@@ -172,8 +170,8 @@ func Run(ctx context.Context, c Call) (status, changed int, err error) {
 				}
 				lists = append(lists, w.before)
 			}
-			var err error
-			if obeyed, err = look(ctx, c.Env, watches, lists); err != nil {
+			obeyed, err := look(watches, lists)
+			if err != nil {
 				return nil, err
 			}
 			for _, w := range watches {
@@ -191,22 +189,19 @@ func Run(ctx context.Context, c Call) (status, changed int, err error) {
 		}
 		return NotConfined, 0, err
 	}
-	if changed, err = c.conclude(watches, obeyed); err != nil {
+	if changed, err = conclude(watches); err != nil {
 		return NothingKept, 0, err
 	}
 	return status, changed, nil
 }
 
 // conclude judges what a call did, and copies it back or moves it into the quarantine.
-func (c Call) conclude(watches []*Watch, obeyed *outside) (changed int, err error) {
-	different := c.different(watches, obeyed)
+func conclude(watches []*Watch) (changed int, err error) {
+	var stopped error
 	all, plans, refused := make([]Refused, len(watches)), make([]plan, len(watches)), false
 	for i, w := range watches {
 		r := &all[i]
 		r.Root, r.Why = w.Root, w.upper(func(upper int) error {
-			if different != nil {
-				return different
-			}
 			j, err := w.judge(upper)
 			if err != nil || len(j.protected)+len(j.meanwhile) > 0 {
 				if err == nil {
@@ -228,42 +223,18 @@ func (c Call) conclude(watches []*Watch, obeyed *outside) (changed int, err erro
 			err := w.upper(func(upper int) error { return w.keep(upper, plans[i]) })
 			ends = append(ends, err)
 			if refused = err != nil; refused {
-				different = fmt.Errorf("what it did in %s is not all there", w.Root)
+				stopped = fmt.Errorf("what it did in %s is not all there", w.Root)
 			}
 			continue
 		}
 		if all[i].Why == nil && len(all[i].Names)+len(all[i].Meanwhile) == 0 {
-			all[i].Why = different
+			all[i].Why = stopped
 		}
 		var failed error
 		all[i].Quarantine, failed = w.quarantine()
 		ends = append(ends, &all[i], failed)
 	}
 	return changed, errors.Join(ends...)
-}
-
-// different says that the host has other repositories since the beginning, or obeys other files: a program of the host
-// that changed settings of git may run what the call could not know of. A call that did nothing needs no look.
-func (c Call) different(watches []*Watch, obeyed *outside) error {
-	if !slices.ContainsFunc(watches, func(w *Watch) bool { return w.upper(w.something) != nil }) {
-		return nil
-	}
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute) // also after a signal
-	defer stop()
-	var lists []*list
-	for _, w := range watches {
-		fresh := guard{root: w.Root}
-		now, err := fresh.walk(int(w.root.Fd()), w.before.leaves)
-		if err != nil {
-			return err
-		}
-		lists = append(lists, now)
-	}
-	now, err := look(ctx, c.Env, watches, lists)
-	if err == nil && !(maps.Equal(now.dirs, obeyed.dirs) && maps.Equal(now.named, obeyed.named)) {
-		err = errors.New("the host made or removed a repository meanwhile, or its settings name other files")
-	}
-	return err
 }
 
 // check makes the call's paths real ones, and gives the user's homes.
@@ -325,6 +296,13 @@ func (c *Call) refused(dir string, homes []string) error {
 		if strings.HasPrefix(dir, home+"/.") || workspace.Under(dir, home+"/bin") {
 			return fmt.Errorf("workspace %s lies in a folder of the home that has settings or programs; name "+
 				"another workspace", dir)
+		}
+	}
+	for _, pair := range c.Env {
+		for _, bin := range filepath.SplitList(strings.TrimPrefix(pair, "PATH=")) {
+			if real, err := filepath.EvalSymlinks(bin); strings.HasPrefix(pair, "PATH=") && err == nil && filepath.IsAbs(bin) && workspace.Under(dir, real) {
+				return fmt.Errorf("workspace %s lies in %s, which is in PATH; name another one", dir, bin)
+			}
 		}
 	}
 	lower := workspace.FoldPath(dir) + "/"

@@ -202,9 +202,8 @@ for n in range(3, 20):
 func TestK1_NoProgramOfTheWorkspaceRunsOutside(t *testing.T) {
 	needsConfinement(t)
 	m := newMachine(t)
-	m.sh(t, m.ws, `mkdir -p node_modules/.bin; echo `+secretText+` >.env`)
-	_, code := m.confined(t, `for p in git bwrap; do printf '#!/bin/sh\ntouch `+m.mark+`\n' >node_modules/.bin/$p; chmod +x node_modules/.bin/$p; done`)
-	require.Equal(t, 0, code)
+	m.sh(t, m.ws, `mkdir -p node_modules/.bin; echo `+secretText+` >.env
+for p in git bwrap; do printf '#!/bin/sh\ntouch `+m.mark+`\n' >node_modules/.bin/$p; chmod +x node_modules/.bin/$p; done`)
 	said, code := m.confined(t, `true`, "PATH="+m.ws+"/node_modules/.bin:"+os.Getenv("PATH"))
 	require.Equal(t, 0, code, said)
 	require.NoFileExists(t, m.mark)

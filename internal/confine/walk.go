@@ -32,6 +32,7 @@ type list struct {
 	Links    map[string]string // symbolic links, and where they lead
 	gitFiles []string          // what is called .git and is no directory
 	secrets  []string
+	naming   []string           // links by whose names something is a secret
 	many     map[[2]uint64]bool // secrets that have more names than one
 	size     int                // of links and their names
 	leaves   leaves
@@ -219,11 +220,12 @@ func (w *walker) secret(rel string, st unix.Stat_t) {
 // linked notes secrets by the names that links give them: to files, and to what is in folders.
 func (w *walker) linked(root int) error {
 	under := w.top().Under
-	to := func(from, called string) string {
+	to := func(from, called, link string) string {
 		end, _ := trail(join(w.root, from))
 		end, inside := strings.CutPrefix(end, w.root+"/")
 		if st, is := lstat(root, end); inside && is && workspace.SecretLower(join(under, workspace.FoldPath(called))) {
 			w.secret(end, st)
+			w.out.naming = append(w.out.naming, link)
 		}
 		if !inside {
 			return ""
@@ -231,7 +233,7 @@ func (w *walker) linked(root int) error {
 		return end
 	}
 	for _, rel := range sorted(w.out.Links) {
-		end, dir := to(rel, rel), workspace.FoldPath(rel)
+		end, dir := to(rel, rel, rel), workspace.FoldPath(rel)
 		parent, own := splitPath(dir)
 		_, parent = splitPath(parent)
 		if !strings.HasPrefix(own, ".") && !strings.HasPrefix(parent, ".") && !workspace.SecretLower(dir+"/x.json") {
@@ -251,10 +253,12 @@ func (w *walker) linked(root int) error {
 		if err != nil {
 			return err
 		}
-		w.out.secrets = append(w.out.secrets, sub.out.secrets...)
+		if w.out.secrets = append(w.out.secrets, sub.out.secrets...); len(sub.out.secrets) > 0 {
+			w.out.naming = append(w.out.naming, rel)
+		}
 		maps.Copy(w.out.many, sub.out.many)
 		for link := range sub.out.Links {
-			to(link, rel+strings.TrimPrefix(link, end))
+			to(link, rel+strings.TrimPrefix(link, end), rel)
 		}
 	}
 	slices.Sort(w.out.secrets)

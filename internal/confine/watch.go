@@ -198,6 +198,9 @@ func (w *Watch) protect(o *outside) error {
 	for rel := range o.below(o.named, w.Root) {
 		w.guard.named[workspace.FoldPath(rel)] = true
 	}
+	for _, rel := range w.before.naming { // else the next call would not know a secret for one
+		w.guard.named[workspace.FoldPath(rel)] = true
+	}
 	w.guard.steps, w.guard.above = 0, map[string]bool{}
 	for rel := range w.guard.named {
 		for dir, _ := splitPath(rel); dir != ""; dir, _ = splitPath(dir) {

@@ -194,7 +194,7 @@ func (r *Reader) written1(file string, open bool) finding.Code {
 		return finding.WritesSecret
 	case obeyed && !plain:
 		return c
-	case inside && ownProgram(lower):
+	case inside && OwnProgram(lower):
 		return finding.WritesStartup
 	case inside:
 		return finding.WorkspaceWrite
@@ -206,9 +206,9 @@ func (r *Reader) written1(file string, open bool) finding.Code {
 	return finding.WritesOutside
 }
 
-// ownProgram reports a program of a project that is run by its name alone, or a file
-// that a language runs before any program.
-func ownProgram(lower string) bool {
+// OwnProgram reports a program of a project that is run by its name alone, or a file
+// that a language runs before any program, by its folded path.
+func OwnProgram(lower string) bool {
 	base := path.Base(lower)
 	if words.Any(base, "sitecustomize.py", "usercustomize.py", "gradlew", "mvnw") || strings.HasSuffix(base, ".pth") {
 		return true
