@@ -8,7 +8,7 @@
 // each name once more right before it takes it. Nothing looks into a folder that is closed (see closed): a workspace that
 // has one is refused, and so is a call that leaves one.
 //
-// Which names are protected is known to policy/workspace and names.go. What the host obeys besides is found before the
-// command and after it: by its settings of git (git.go), and by its environment and home (outside.go). What these do not
-// name plainly refuses the call. One call at a time runs in a workspace.
+// Which names are protected is known to policy/workspace and names.go: those about which policy asks when an agent writes
+// them with a file tool. git.go finds the repositories, and refuses one that is not plainly in its place. One call at a
+// time runs in a workspace.
 package confine
