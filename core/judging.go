@@ -24,7 +24,8 @@ func (g *Gate) consult(ctx context.Context, who authority, call approval.Call, c
 	if ctx.Err() != nil {
 		// The caller hung up while the authorities were asked, so their answers are no
 		// verdicts, and are not put on record.
-		return c, approval.Refuse(approval.CodeUnavailable, "The request was broken off before everyone was asked.")
+		return c, approval.Refuse(approval.CodeUnavailable, "The caller hung up before the classifier and the "+
+			"verifier had answered, so the call was not judged. Send the request again.")
 	}
 	return c.tightened(call), nil
 }

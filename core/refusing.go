@@ -59,7 +59,8 @@ func (g *Gate) tellRefusals(ctx context.Context, all bool) {
 		return
 	}
 	if err := g.store.Append(ctx, nil, events...); err != nil {
-		g.log.Error("could not record how many further refusals there were; the audit log lacks them",
+		g.log.Error("could not record how many further attempts were refused; the audit log has the first 30 a "+
+			"minute of each person, token or address, and lacks the number of the others",
 			"refusers", len(events), "reason", err)
 	}
 }

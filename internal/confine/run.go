@@ -83,7 +83,8 @@ func Check(ctx context.Context, state, dir string) error {
 		return fmt.Errorf("%s (%s)", lacks(err, own), strings.TrimSpace(said.String()+" "+err.Error()))
 	}
 	if _, err := os.Lstat(own + "/call/upper/.approvalbot-check"); err != nil {
-		return fmt.Errorf("an overlay on %s did not keep what was written in it (%w)", dir, err)
+		return fmt.Errorf("an overlay on %s did not keep what was written in it (%w); if %s is not on ext4, xfs or "+
+			"btrfs, set XDG_STATE_HOME to a folder that is", dir, err, state)
 	}
 	return nil
 }
@@ -223,7 +224,7 @@ func conclude(watches []*Watch) (changed int, err error) {
 			err := w.upper(func(upper int) error { return w.keep(upper, plans[i]) })
 			ends = append(ends, err)
 			if refused = err != nil; refused {
-				stopped = fmt.Errorf("what it did in %s is not all there", w.Root)
+				stopped = fmt.Errorf("copying back its work in %s stopped half-way, so this workspace was left as it was", w.Root)
 			}
 			continue
 		}

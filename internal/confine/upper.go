@@ -117,7 +117,7 @@ func attribute(dir int, name, of string) (value string, err error) {
 func opaque(dir int, name string) (bool, error) {
 	value, err := attribute(dir, name, "opaque")
 	if err != nil && !errors.Is(err, unix.ENODATA) {
-		return false, fmt.Errorf("look whether %q hides what was there: %w", name, err)
+		return false, fmt.Errorf("cannot find out whether the command replaced the folder %q: %w", name, err)
 	}
 	return value == "y", nil
 }

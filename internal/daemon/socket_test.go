@@ -121,7 +121,7 @@ func TestAdversary_T6_ALockThatIsKept(t *testing.T) {
 	require.NoError(t, syscall.Flock(int(theirs.Fd()), syscall.LOCK_EX))
 	synctest.Test(t, func(t *testing.T) {
 		_, err := openSocket(filepath.Join(dir, "other.sock"))
-		require.ErrorContains(t, err, "has the lock "+lock)
+		require.ErrorContains(t, err, "holds the lock "+lock)
 		require.NoError(t, s.Close())
 	})
 	require.FileExists(t, path)

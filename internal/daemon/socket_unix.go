@@ -120,8 +120,8 @@ func lockFolder(dir string) (unlock func(), err error) {
 			return nil, fmt.Errorf("%s cannot be locked: %w", path, err)
 		}
 	}
-	return nil, fmt.Errorf("another process of this user has the lock %s; wait if a desk is starting there, or "+
-		"continue or end a stopped one (kill -CONT)", path)
+	return nil, fmt.Errorf("another process of this user holds the lock %s. If a desk is starting, wait. If a desk "+
+		"was suspended (Ctrl-Z), continue it with kill -CONT, or end it", path)
 }
 
 // still reports whether the file that was opened is at the path: the previous holder of

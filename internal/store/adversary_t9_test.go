@@ -607,15 +607,15 @@ func TestAdversary_T9_NoSecondBlessing(t *testing.T) {
 		says string
 	}{
 		"the first time":                   {func(i intruder, mark string) { older(i); forget(i, mark) }, ""},
-		"older, and the key has made some": {func(i intruder, _ string) { older(i) }, "has made some before"},
-		"the id is gone":                   {func(i intruder, _ string) { i.exec("DELETE FROM meta WHERE name = $1", storeIDName) }, "took it away"},
-		"the id and all MACs":              {func(i intruder, _ string) { bare(i) }, "took them away"},
-		"on another host":                  {func(i intruder, mark string) { bare(i); forget(i, mark) }, "took them away"},
+		"older, and the key has made some": {func(i intruder, _ string) { older(i) }, "says that rows had MACs under this key"},
+		"the id is gone":                   {func(i intruder, _ string) { i.exec("DELETE FROM meta WHERE name = $1", storeIDName) }, "so somebody removed it"},
+		"the id and all MACs":              {func(i intruder, _ string) { bare(i) }, "so somebody removed them"},
+		"on another host":                  {func(i intruder, mark string) { bare(i); forget(i, mark) }, "so somebody removed them"},
 		"on another host, said to be due": {func(i intruder, mark string) {
 			bare(i)
 			forget(i, mark)
 			i.exec(setMeta, dueName, dueName)
-		}, "took them away"},
+		}, "so somebody removed them"},
 		"the id is another text": {func(i intruder, _ string) { i.exec("UPDATE meta SET value = 'x' WHERE name = $1", storeIDName) }, "was changed"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -127,12 +127,19 @@ func consistent(before *approval.Approval, c core.Change) error {
 		return fmt.Errorf("change of approval %s was made from version %d, but the approval is at version "+
 			"%d", a.Key, a.Version,
 			before.Version)
-	case identity(a) != identity(*before):
-		return fmt.Errorf("change of approval %s alters what may never change: %q was %q", a.Key, identity(a),
-			identity(*before))
+	}
+	was, is := identity(*before), identity(a)
+	for i, field := range identityFields {
+		if is[i] != was[i] {
+			return fmt.Errorf("approval %s: an error in the desk tried to change its %s (from %q to %q), so the change was "+
+				"not stored; please report it", before.Key, field, was[i], is[i])
+		}
 	}
 	return nil
 }
+
+// identityFields names what identity gives.
+var identityFields = [8]string{"key", "owner", "id", "code", "agent", "session", "tool", "fingerprint"}
 
 func identity(a approval.Approval) [8]string {
 	return [8]string{a.Key, a.Owner, a.ID, a.Code, a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint}

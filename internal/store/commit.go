@@ -129,7 +129,8 @@ func (s *Store) commit(jobs []*job) {
 	jobs = slices.DeleteFunc(jobs, func(j *job) bool { return !j.taken.CompareAndSwap(false, true) })
 	outcomes, b, err := s.attempts(jobs)
 	if err != nil {
-		s.log.Error("store: commit failed; the callers were told so", "error", err, "jobs", len(jobs))
+		s.log.Error("store: could not store changes; the programs and people that asked for them got an error",
+			"error", err, "jobs", len(jobs))
 		err = unwritten(err)
 		s.broken.Store(true)
 		s.answering.forgetAll()
@@ -143,8 +144,8 @@ func (s *Store) commit(jobs []*job) {
 	for i, j := range jobs {
 		switch o := &outcomes[i]; {
 		case o.panicked != nil:
-			s.log.Error("store: a change caused a panic; the panic continues in "+
-				"the caller", "panic", o.panicked, "stack", string(o.stack))
+			s.log.Error("store: an error in the desk itself stopped a change, which was not stored; please report "+
+				"it", "panic", o.panicked, "stack", string(o.stack))
 		case o.err == nil:
 			o.err = err
 		}
@@ -157,7 +158,8 @@ func (s *Store) commit(jobs []*job) {
 func (s *Store) wrote(outcomes []outcome, b *batch) {
 	switch i := slices.IndexFunc(outcomes, func(o outcome) bool { return o.failed }); {
 	case i >= 0:
-		s.log.Error("store: could not write a change; its caller was told so", "error", outcomes[i].err)
+		s.log.Error("store: the database refused a change, so it was not made; the program or person that asked "+
+			"for it got an error", "error", outcomes[i].err)
 		s.broken.Store(true)
 	case b.wrote:
 		s.broken.Store(false)

@@ -133,19 +133,19 @@ func (s *Store) firstID(ctx context.Context, q plainTx, mark string, due bool) e
 			return err
 		}
 		if n == "marked" {
-			return fmt.Errorf("the store's row %s in table meta is gone, and table %s has rows with MACs: somebody took it "+
-				"away; restore a backup", storeIDName, table.name)
+			return fmt.Errorf("the store's row %s in table meta is missing, although table %s has rows with MACs, "+
+				"so somebody removed it: restore a backup", storeIDName, table.name)
 		}
 		had = had || n != ""
 	}
 	if had && !due {
-		return fmt.Errorf("the store's row %s in table meta is gone, and with it its rows' MACs: somebody took them away; "+
-			"restore a backup", storeIDName)
+		return fmt.Errorf("the store's row %s in table meta is missing, and no row has a MAC any more, so somebody "+
+			"removed them: restore a backup", storeIDName)
 	}
 	if _, err := os.Stat(mark); had && err == nil {
-		return fmt.Errorf("the store's rows have no MACs, but %s says that this key has made "+
-			"some before: restore a backup, or, if "+
-			"this is the store of an older release that you put back, remove that file and start again", mark)
+		return fmt.Errorf("no row of the store has a MAC, but the file %s says that rows had MACs under this key: "+
+			"restore a backup. Only if you put back the store of an older release yourself, remove %[1]s and "+
+			"start again", mark)
 	} else if had && mark != "" && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -216,8 +216,8 @@ func (s *Store) noteMarked(mark string) {
 		err = errors.Join(err, f.Sync(), f.Close(), syncDir(filepath.Dir(mark)))
 	}
 	if err != nil {
-		s.log.Warn("could not write the file KEYFILE.marked, which says that the store's rows have MACs; without "+
-			"it, the desk would trust a database that was put back to an older release's state", "path", mark, "reason", err)
+		s.log.Warn("could not write the file KEYFILE.marked: make it there yourself, it may be empty. Without it, "+
+			"the desk would trust a database that was put back to an older release's state", "path", mark, "reason", err)
 	}
 }
 
@@ -249,7 +249,8 @@ func remark(ctx context.Context, q marker, from, to keyring, tables []markedTabl
 		write := "UPDATE " + table.name + " SET mac = $1 WHERE " + table.isRow(1)
 		err := table.walk(ctx, q, func(row []any, mac string, key []any) error {
 			if from.rows != nil && from.rows.mac(table.name, row) != mac {
-				return fmt.Errorf("%w; remove that row, or restore a backup in which it fits",
+				return fmt.Errorf("%w; remove that row, or restore a backup in which the row is as the desk wrote "+
+					"it",
 					from.rows.doubt(table.name, words(key)))
 			}
 			_, err := q.exec(write, append([]any{to.rows.mac(table.name, row)}, key...)...)
