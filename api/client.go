@@ -122,15 +122,16 @@ func (c *Client) Create(ctx context.Context, req CreateRequest, opts CreateOptio
 // told reports whether the call has all that [Client.Believe] needs.
 func (c *Client) told(asked Asked) error {
 	if c.Believe != nil && (asked.ToolName == "" || len(asked.Params) == 0 || asked.ClaimID == "") {
-		return fmt.Errorf("the claim would be %w: the program that claims does not say which call it asked for, "+
-			"and under which claimId; ask again for the call", ErrNotBelieved)
+		return fmt.Errorf("the call was not claimed, because the answer would be %w: this program does not say which "+
+			"call it asked for, and with which claimId; ask again for the call", ErrNotBelieved)
 	}
 	return nil
 }
 
 func (c *Client) believed(ctx context.Context, asked Asked, claim Claim) error {
 	if how := claim.Confined; how != nil && !slices.Contains(asked.Confine, how.Profile) {
-		return fmt.Errorf("the claim is %w: it may run confined alone, and that was not asked for", ErrNotBelieved)
+		return fmt.Errorf("the claim is %w: the desk lets the call run only confined, but this program did not ask "+
+			"for that", ErrNotBelieved)
 	}
 	if c.Believe == nil {
 		return nil

@@ -45,15 +45,15 @@ func Believe(receipt string, pins []ed25519.PublicKey, want Asked, now time.Time
 	case now.Add(clockSkew).Unix() < r.NotBefore:
 		return fail("its receipt is not valid yet; is this machine's clock right?")
 	case want.ClaimID == "":
-		return fail("the claim has no claimId, so an earlier receipt could be shown again")
+		return fail("the claim has no claimId, so the receipt could be one of an earlier call")
 	case r.ClaimID != want.ClaimID:
 		return fail("its receipt is for another claim")
 	case r.NotesHash != NotesHash(want.Notes):
-		return fail("its receipt is for other notes than those that came with it")
+		return fail("its receipt is for other notes than those in the desk's answer")
 	case !reflect.DeepEqual(r.Confined, want.Confined):
-		return fail("its receipt says otherwise how the call is confined than came with it")
+		return fail("its receipt and the desk's answer differ on how the call is confined")
 	case want.Owner != "" && r.Owner != want.Owner:
-		return fail("its receipt is for what another token asked")
+		return fail("its receipt is for a request of another token")
 	}
 	print, err := Fingerprint(want.ToolName, want.Params, want.Bind)
 	if err != nil {

@@ -84,7 +84,7 @@ func object(b []byte, known ...string) (map[string]json.RawMessage, error) {
 		}
 		other := func(k string) bool { return k != name && strings.EqualFold(k, name) }
 		if _, twice := members[name]; twice || slices.ContainsFunc(known, other) {
-			return nil, errors.New("has a name twice, or in another case")
+			return nil, errors.New("has a member twice, or one with wrong upper or lower case in its name")
 		}
 		members[name] = value
 	}
@@ -92,7 +92,7 @@ func object(b []byte, known ...string) (map[string]json.RawMessage, error) {
 		return nil, problem
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("is followed by more")
+		return nil, errors.New("has more text after it")
 	}
 	return members, nil
 }

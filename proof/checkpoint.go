@@ -150,7 +150,8 @@ func openNote(origin, text string, known note.Verifiers) (Checkpoint, error) {
 	if unsigned := (*note.UnverifiedNoteError)(nil); errors.As(err, &unsigned) {
 		return Checkpoint{}, errors.New("the checkpoint is not signed by a known key")
 	} else if bad := (*note.InvalidSignatureError)(nil); errors.As(err, &bad) {
-		return Checkpoint{}, errors.New("the checkpoint's signature does not fit: it was changed, or it is forged")
+		return Checkpoint{}, errors.New("the checkpoint's signature does not fit: the checkpoint was changed or " +
+			"forged")
 	} else if err != nil {
 		return Checkpoint{}, errors.New("this is not a signed checkpoint")
 	}
@@ -159,7 +160,7 @@ func openNote(origin, text string, known note.Verifiers) (Checkpoint, error) {
 		return Checkpoint{}, err
 	}
 	if !slices.ContainsFunc(n.Sigs, func(s note.Signature) bool { return s.Name == keyName+log }) {
-		return Checkpoint{}, errors.New("the checkpoint is signed by the key of another log than it names")
+		return Checkpoint{}, errors.New("the checkpoint names one log, but the key of another log signed it")
 	}
 	return c, nil
 }

@@ -36,7 +36,7 @@ func (k DeskKey) Public() (ed25519.PublicKey, error) {
 		return nil, fmt.Errorf("the desk key %q is not an Ed25519 key of %d bytes in base64url without padding", k.ID,
 			ed25519.PublicKeySize)
 	case k.ID != thumbprint(key):
-		return nil, fmt.Errorf("the desk key %q does not have its own thumbprint as id", k.ID)
+		return nil, fmt.Errorf("the id of the desk key %q is not that key's thumbprint", k.ID)
 	}
 	return key, nil
 }
@@ -101,7 +101,7 @@ func Follow(pins []PinnedKey, successions []string) ([]PinnedKey, error) {
 			_, err = Pins(next.DeskKeys)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("succession %d of the desk's keys does not count: %w", i+1, err)
+			return nil, fmt.Errorf("the desk's change of keys number %d is not proven: %w", i+1, err)
 		}
 		pins = next.DeskKeys
 	}

@@ -51,7 +51,7 @@ func TestAdversary_T6_ClientsFollowOnlyWhatTheirPinsSigned(t *testing.T) {
 		"not a JWS":                       {key(1), []string{"x"}, nil, "compact JWS"},
 		"an id of another key":            {key(1), []string{notItsID}, nil, "thumbprint"},
 		"no keys":                         {key(1), []string{empty}, nil, "1 to 16 keys"},
-		"spoiled":                         {key(1), []string{chain[0][:len(chain[0])-2] + "AA"}, nil, "succession 1"},
+		"spoiled":                         {key(1), []string{chain[0][:len(chain[0])-2] + "AA"}, nil, "change of keys number 1"},
 		"no pins":                         {nil, chain, nil, "1 to 16 keys"},
 	} {
 		t.Run(name, func(t *testing.T) {

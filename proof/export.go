@@ -49,7 +49,7 @@ type line struct {
 // JSON on one line, and an error of entries end the export with an error.
 func WriteExport(w io.Writer, h Header, entries iter.Seq2[approval.Entry, error]) error {
 	if h.From < 1 || h.To < h.From-1 {
-		return fmt.Errorf("an export from record %d to record %d has no sense: from is at least 1 and to not "+
+		return fmt.Errorf("cannot export record %d to record %d: the first must be 1 or more, and the last not "+
 			"before it", h.From, h.To)
 	}
 	h.Format = exportFormat
@@ -159,12 +159,13 @@ func readHeader(in *bufio.Scanner) (h Header, err error) {
 		return h, errors.New("this is not an audit export: its first line must be a header of format " + exportFormat)
 	}
 	if again, err := json.Marshal(h); err != nil || !bytes.Equal(again, b) {
-		return h, errors.New("the export's header is not as it was written: a member is doubled, unknown, " +
-			"missing or misspelt")
+		return h, errors.New("the export's header was changed: a member is there twice, unknown, missing or " +
+			"misspelt")
 	}
 	switch {
 	case h.From < 1 || h.To < h.From-1:
-		return h, errors.New("the export's header was changed: its range has no sense")
+		return h, errors.New("the export's header was changed: its range must begin at 1 or more and not end " +
+			"before it begins")
 	case h.From == 1 && h.PrevHash != "":
 		return h, errors.New("the export's header was changed: no record comes before record 1")
 	case h.From > 1 && h.From <= h.To && h.PrevHash == "":

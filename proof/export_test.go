@@ -124,8 +124,8 @@ func TestWriteExportRefuses(t *testing.T) {
 	write := func(h Header, entries iter.Seq2[approval.Entry, error]) error {
 		return WriteExport(&bytes.Buffer{}, h, entries)
 	}
-	require.ErrorContains(t, write(Header{From: 0, To: 3}, each(all)), "no sense")
-	require.ErrorContains(t, write(Header{From: 3, To: 1}, each(all)), "no sense")
+	require.ErrorContains(t, write(Header{From: 0, To: 3}, each(all)), "the first must be 1 or more")
+	require.ErrorContains(t, write(Header{From: 3, To: 1}, each(all)), "the first must be 1 or more")
 	require.ErrorContains(t, write(Header{From: 1, To: 2}, each(all)), "record 3 is outside")
 	broken := errors.New("the disk is gone")
 	require.ErrorIs(t, write(Header{From: 1, To: 3}, func(yield func(approval.Entry, error) bool) { yield(approval.Entry{}, broken) }), broken)
@@ -161,15 +161,15 @@ func TestHeaderRefuses(t *testing.T) {
 		"nothing":          {"", "", "", "not an audit export"},
 		"no header":        {text[strings.Index(text, "\n")+1:], "", "", "not an audit export"},
 		"other format":     {text, "export/1", "export/2", "not an audit export"},
-		"unknown member":   {text, `"from"`, `"x":1,"from"`, "header is not as it was written"},
+		"unknown member":   {text, `"from"`, `"x":1,"from"`, "header was changed: a member is there twice"},
 		"from in the past": {later, `"from":3`, `"from":2`, "log record 2 is missing"},
 		"from too late":    {later, `"from":3`, `"from":4`, "log record 4 is not in its place"},
-		"from zero":        {text, `"from":1`, `"from":0`, "range has no sense"},
+		"from zero":        {text, `"from":1`, `"from":0`, "range must begin at 1 or more"},
 		"before the first": {text, `"prevHash":""`, `"prevHash":"ab"`, "no record comes before record 1"},
 		"other prevHash":   {later, all[1].Hash, someHash, "log record 3 was changed"},
 		"to too small":     {text, `"to":6`, `"to":5`, "log record 6 is not the next one, or should not be there"},
 		"to too large":     {text, `"to":6`, `"to":7`, "log record 7 is missing: the export ends"},
-		"range reversed":   {text, `"to":6`, `"to":-6`, "range has no sense"},
+		"range reversed":   {text, `"to":6`, `"to":-6`, "range must begin at 1 or more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Contains(t, c.text, c.old)

@@ -67,7 +67,7 @@ func ParseJWKS(b []byte) (Keys, error) {
 			return nil, fmt.Errorf("key %d of the key set is not an Ed25519 key of %d bytes in base64url", i+1,
 				ed25519.PublicKeySize)
 		case k.Kid != thumbprint(x):
-			return nil, fmt.Errorf("key %d of the key set does not carry its own thumbprint as kid", i+1)
+			return nil, fmt.Errorf("the kid of key %d of the key set is not that key's thumbprint", i+1)
 		case otherAlg || otherUse:
 			return nil, fmt.Errorf("key %d of the key set is not for EdDSA signatures", i+1)
 		}

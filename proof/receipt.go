@@ -123,7 +123,8 @@ func (r Receipt) check() error {
 	case len(r.By) == 0 || r.Quorum.Got < r.Quorum.Needed:
 		return errors.New("a receipt must name who allowed the call, and its quorum must be met")
 	case !r.ofLastRetry():
-		return errors.New("a receipt of a retry must be by those who let it run once more, and as of then")
+		return errors.New("a receipt of a retry must name the people who allowed the retry, and have the time of " +
+			"that yes")
 	case r.Expires != r.ClaimUntilMs/1000 || r.Expires <= 0 || r.NotBefore < r.IssuedAt:
 		return errors.New("a receipt's times must fit each other: exp is claimUntilMs in seconds, nbf not before iat")
 	}
@@ -160,11 +161,11 @@ func (r Receipt) checkSigned() error {
 		names["person:"+s.Person] = true
 	}
 	if len(names) != len(r.Signed) || r.StepUp && len(names) == 0 {
-		return errors.New("a receipt of a signed yes has one signature of each person")
+		return errors.New("a receipt that needs passkeys must have exactly one signature of each person who said yes")
 	}
 	for _, who := range r.By {
 		if r.StepUp && isAccount(who) && !names[who] {
-			return errors.New("a receipt of a signed yes has one signature of each person")
+			return errors.New("a receipt that needs passkeys must have exactly one signature of each person who said yes")
 		}
 	}
 	return nil

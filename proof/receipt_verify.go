@@ -86,8 +86,8 @@ func openJWS(jws, typ, what string, keys Keys, claims any) error {
 		return errors.New("its claims are not those of " + what + " in canonical base64url")
 	}
 	if again, err := encode(claims); err != nil || again != parts[1] {
-		return errors.New("its claims are not written as a desk writes them: one is doubled, unknown, " +
-			"missing or misspelt")
+		return errors.New("its claims are not written as a desk writes them: one is there twice, unknown, missing " +
+			"or misspelt")
 	}
 	return nil
 }

@@ -218,7 +218,7 @@ func (w *walk) signed(e approval.Entry) (Checkpoint, error) {
 	return openNote(originWords, data.checkpointData.Note, w.known)
 }
 
-var errNothing = errors.New("it should keep something signed and does not")
+var errNothing = errors.New("it should contain a signed text and does not")
 
 // hash gives the hash of a record that was passed.
 func (w *walk) hash(seq int64) string {

@@ -42,11 +42,11 @@ type Signature struct {
 // nonce must be its own.
 func (s Signature) Signed(y Yes) error {
 	if y.Person != s.Person || y.PolicyHash != s.PolicyHash || y.Nonce != s.Nonce {
-		return errors.New("it is another person's, or under another policy")
+		return errors.New("it is for another person's yes, or for a yes under other rules")
 	}
 	site, err := SiteOf(s.Origin)
 	if err != nil || site.ID != s.SiteID {
-		return errors.New("its site and its page's origin do not match")
+		return errors.New("the address of the page that asked for it does not belong to the site that it is for")
 	}
 	_, err = s.Response.Verify(s.Key, site, y.Challenge())
 	return err
@@ -122,13 +122,13 @@ func clientSaid(raw []byte, site Site, challenge []byte) error {
 	}
 	switch {
 	case err != nil:
-		return errors.New("the client data cannot be read")
+		return errors.New("what the browser sent with it cannot be read")
 	case c.Type != "webauthn.get":
-		return errors.New("the client data is not for a signature")
+		return errors.New("the browser sent something else than a signature")
 	case !bytes.Equal(got, challenge):
-		return errors.New("the challenge is a different one")
+		return errors.New("it answers another question than the one the desk asked")
 	case site.Origin == "" || c.Origin != site.Origin || c.CrossOrigin:
-		return errors.New("another site's page asked for it")
+		return errors.New("the page that asked for it is not the desk's, or another site shows it in a frame")
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ const (
 // that the key was copied; an authenticator that does not count always gives 0.
 func authenticatorSaid(data []byte, site Site, before uint32) (Seen, error) {
 	if len(data) < dataLen {
-		return Seen{}, errors.New("the authenticator data is too short")
+		return Seen{}, errors.New("the device sent less than a signature needs")
 	}
 	hash, flags, count := sha256.Sum256([]byte(site.ID)), data[32], binary.BigEndian.Uint32(data[33:])
 	longer := flags&hasExtensions != 0
@@ -157,11 +157,12 @@ func authenticatorSaid(data []byte, site Site, before uint32) (Seen, error) {
 	case site.ID == "" || !bytes.Equal(data[:32], hash[:]):
 		return Seen{}, errors.New("it was signed for another site")
 	case flags&userPresent == 0 || flags&userVerified == 0:
-		return Seen{}, errors.New("the device did not report that a person was present and who it was")
+		return Seen{}, errors.New("the device did not confirm that its owner was there (by a fingerprint, a face " +
+			"or a PIN)")
 	case flags&attested != 0 || (len(data) > dataLen) != longer:
-		return Seen{}, errors.New("the authenticator data is not for a signature")
+		return Seen{}, errors.New("the device sent something else than a signature")
 	case flags&backedUp != 0 && flags&backupMayBe == 0:
-		return Seen{}, errors.New("the authenticator data contradicts itself")
+		return Seen{}, errors.New("the device says that the passkey is backed up, and also that it cannot be")
 	case (count != 0 || before != 0) && count <= before:
 		return Seen{}, errors.New("the key's signature counter did not increase, so there may be a copy of the key")
 	}

@@ -63,7 +63,7 @@ func TestVerify_Refuses(t *testing.T) {
 	}{
 		"another challenge": {func(p *softkey.Passkey) assertion.Response {
 			return p.Sign(t, desk(t), []byte("another"))
-		}, "challenge is a different one"},
+		}, "another question than the one the desk asked"},
 		"another site": {func(p *softkey.Passkey) assertion.Response {
 			return p.SignAs(t, "evil.example.org", honest("challenge"))
 		}, "for another site"},
@@ -71,25 +71,25 @@ func TestVerify_Refuses(t *testing.T) {
 			c := honest("challenge")
 			c.Origin = "https://desk.example.org.evil.example"
 			return p.SignAs(t, desk(t).ID, c)
-		}, "another site's page"},
+		}, "is not the desk's, or another site shows it"},
 		"a frame": {func(p *softkey.Passkey) assertion.Response {
 			c := honest("challenge")
 			c.CrossOrigin = true
 			return p.SignAs(t, desk(t).ID, c)
-		}, "another site's page"},
+		}, "is not the desk's, or another site shows it"},
 		"an enrolment": {func(p *softkey.Passkey) assertion.Response {
 			c := honest("challenge")
 			c.Type = "webauthn.create"
 			return p.SignAs(t, desk(t).ID, c)
-		}, "not for a signature"},
+		}, "sent something else than a signature"},
 		"nobody there": {func(p *softkey.Passkey) assertion.Response {
 			p.Flags = softkey.Verified
 			return p.Sign(t, desk(t), []byte("challenge"))
-		}, "that a person was present"},
+		}, "did not confirm that its owner was there"},
 		"nobody verified": {func(p *softkey.Passkey) assertion.Response {
 			p.Flags = softkey.Present
 			return p.Sign(t, desk(t), []byte("challenge"))
-		}, "and who it was"},
+		}, "did not confirm that its owner was there"},
 		"a copy of the key": {func(p *softkey.Passkey) assertion.Response {
 			p.Count -= 2
 			return p.Sign(t, desk(t), []byte("challenge"))
@@ -97,22 +97,22 @@ func TestVerify_Refuses(t *testing.T) {
 		"backed up without being able to be": {func(p *softkey.Passkey) assertion.Response {
 			p.Flags |= 1 << 4
 			return p.Sign(t, desk(t), []byte("challenge"))
-		}, "contradicts itself"},
+		}, "also that it cannot be"},
 		"another key": {func(*softkey.Passkey) assertion.Response {
 			other := softkey.New(t, assertion.ES256)
 			other.Count = 9
 			return other.Sign(t, desk(t), []byte("challenge"))
-		}, "signature does not fit"},
+		}, "made with another passkey"},
 		"bytes behind the authenticator's data": {func(p *softkey.Passkey) assertion.Response {
 			r := p.Sign(t, desk(t), []byte("challenge"))
 			r.AuthenticatorData = encode(append(decode(t, r.AuthenticatorData), 0))
 			return r
-		}, "not for a signature"},
+		}, "sent something else than a signature"},
 		"a name twice": {func(p *softkey.Passkey) assertion.Response {
 			r := p.Sign(t, desk(t), []byte("challenge"))
 			r.ClientDataJSON = encode([]byte(`{"type":"webauthn.get",` + string(decode(t, r.ClientDataJSON)[1:])))
 			return r
-		}, "client data cannot be read"},
+		}, "what the browser sent with it cannot be read"},
 		"no base64url": {func(*softkey.Passkey) assertion.Response {
 			return assertion.Response{ClientDataJSON: "e30=", AuthenticatorData: "AA", Signature: "AA"}
 		}, "not in base64url"},

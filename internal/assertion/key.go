@@ -82,7 +82,7 @@ func signed(algorithm int, der, message, signature []byte) error {
 		ok = rsa.VerifyPKCS1v15(k, crypto.SHA256, sum[:], signature) == nil
 	}
 	if !ok {
-		return errors.New("the signature does not fit")
+		return errors.New("it was made with another passkey, or over something else")
 	}
 	return nil
 }

@@ -78,8 +78,8 @@ func TestFetchCalendar(t *testing.T) {
 		"by whom nobody trusts":  {calendarClient([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, nil), secret, 0, "its server's certificate is not trusted"},
 		"where nobody answers":   {here, "https://127.0.0.1:1/secret", 0, "its server could not be reached"},
 		"a file that is not":     {here, filepath.Join(dir, "secret"), 0, "no such file or directory"},
-		"a directory":            {here, dir, 0, "it is not a file"},
-		"a pipe that says none":  {here, fifo, 0, "it is not a file"},
+		"a directory":            {here, dir, 0, "it is not an ordinary file"},
+		"a pipe that says none":  {here, fifo, 0, "it is not an ordinary file"},
 		"an address of no form":  {here, "https://[secret", 0, "it has no https address"},
 		"a protocol of no calls": {here, "file:///secret", 0, "it has no https address"},
 	} {

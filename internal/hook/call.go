@@ -243,7 +243,7 @@ func (c Call) prose() (Call, error) {
 	}
 	var members map[string]jsontext.Value
 	if err := jsonv2.Unmarshal(c.Params, &members); err != nil {
-		return c, fmt.Errorf("%w has an input that names a member twice", errBody)
+		return c, fmt.Errorf("%w has the same member twice in its input", errBody)
 	}
 	var words string
 	v, has := members["description"]

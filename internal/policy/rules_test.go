@@ -181,7 +181,7 @@ func TestRulesMistakes(t *testing.T) {
 		"runs commands; name the":        {Name: "r", Outcome: "allow", Match: Match{Tool: []string{"Bash"}}},
 		`"* x" must name its program`:    {Name: "r", Outcome: "allow", Match: Match{Command: []string{"* x"}}},
 		"without quotes":                 {Name: "r", Outcome: "deny", Match: Match{Command: []string{"a | b"}}},
-		"must be a clean path":           {Name: "r", Outcome: "deny", Match: Match{Path: []string{"../x"}}},
+		"must be a plain path":           {Name: "r", Outcome: "deny", Match: Match{Path: []string{"../x"}}},
 		"must be a host's name":          {Name: "r", Outcome: "deny", Match: Match{Host: []string{"https://x"}}},
 		"must be an agent's exact id":    {Name: "r", Outcome: "deny", Match: Match{Agent: []string{"a*"}}},
 		"there is no group":              {Name: "r", Outcome: "deny", Match: Match{Tool: []string{"group:x"}}},

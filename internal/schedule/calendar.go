@@ -84,7 +84,7 @@ func eventsOnly(text []byte) ([]byte, error) {
 		case name == "BEGIN":
 			open = append(open, word)
 			if len(open) > maxDepth || len(open) == 1 && word != "VCALENDAR" {
-				return nil, errors.New("its parts are not nested as in a calendar")
+				return nil, errors.New("it has a BEGIN in a place in which a calendar cannot have one")
 			}
 			if len(open) == 2 && word == "VEVENT" {
 				events++
@@ -94,7 +94,7 @@ func eventsOnly(text []byte) ([]byte, error) {
 			}
 		case name == "END":
 			if len(open) == 0 || open[len(open)-1] != word {
-				return nil, errors.New("its parts are not ended in the order in which they began")
+				return nil, errors.New("it has an END that does not belong to the last BEGIN")
 			}
 			if inEvent || len(open) == 1 {
 				fmt.Fprintf(&out, "END:%s\r\n", word)
@@ -114,7 +114,7 @@ func eventsOnly(text []byte) ([]byte, error) {
 		}
 	}
 	if len(open) > 0 {
-		return nil, errors.New("it is cut off")
+		return nil, errors.New("its end is missing, so it may have been cut off")
 	}
 	return out.Bytes(), nil
 }
@@ -154,8 +154,8 @@ func (r *reader) notes(e *ics.VEvent, moved map[string]map[time.Time]bool) error
 		return nil
 	}
 	if param(p, "RANGE") != "" {
-		return errors.New("changes all that follow (RANGE), which is not supported; end " +
-			"the series there and begin a new one")
+		return errors.New("changes this shift and all later ones (RANGE), which is not supported; end the series " +
+			"there and begin a new one")
 	}
 	m, err := r.moment(p, p.Value)
 	if err != nil {

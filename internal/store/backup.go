@@ -119,7 +119,7 @@ func copyFile(ctx context.Context, path, to string) error {
 	}
 	_, err = p.db.ExecContext(ctx, setMeta, copyName, isBackup)
 	if err = errors.Join(err, p.db.Close()); err != nil {
-		return fmt.Errorf("the copy cannot be marked as one: %w", err)
+		return fmt.Errorf("the copy cannot be marked as a backup: %w", err)
 	}
 	return syncFile(to)
 }

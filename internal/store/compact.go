@@ -96,7 +96,7 @@ func (c *Compaction) Run(ctx context.Context) (bytes int64, err error) {
 	}
 	b, err := inspect(ctx, draft)
 	if err == nil && (b.Last != seq || b.Head != hash) {
-		err = errors.New("its log is not the store's")
+		err = errors.New("the copy's log differs from the store's")
 	}
 	if err == nil {
 		err = syncFile(draft)
@@ -105,7 +105,7 @@ func (c *Compaction) Run(ctx context.Context) (bytes int64, err error) {
 		err = os.Rename(draft, c.path)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("the store is as it was, since its compacted copy cannot take its place: %w", err)
+		return 0, fmt.Errorf("the store is unchanged, because its compacted copy could not replace it: %w", err)
 	}
 	return b.Bytes, syncDir(filepath.Dir(c.path))
 }

@@ -97,7 +97,7 @@ func Copy(ctx context.Context, from, to *Store) (Copied, error) {
 	to.due.touch(anyChats)
 	to.saying.say("checking the log of the copy", 0, 0)
 	if c.Events, c.Head, err = to.Verify(ctx); err == nil && (c.Events != n || c.Head != head) {
-		err = errors.New("its log is not the one that was copied")
+		err = errors.New("its log differs from the log of the store that was copied")
 	}
 	if err != nil {
 		return c, fmt.Errorf("the copy is not whole, do not use it: %w", err)
@@ -208,7 +208,8 @@ func (m markedTable) carry(names []string, row []any, changes string, from, to k
 	}
 	last := len(row) - 1
 	if from.rows.mac(m.name, columns) != row[last] {
-		return fmt.Errorf("%w; remove that row from the store to copy from, or restore a backup in which it fits",
+		return fmt.Errorf("%w; remove that row from the store to copy from, or restore a backup in which the row "+
+			"is as the desk wrote it",
 			from.rows.doubt(m.name, fmt.Sprint(row[0])))
 	}
 	if m.name == "inbound" {

@@ -73,8 +73,8 @@ func (s *Store) CutLog(ctx context.Context, through int64, hash string, why appr
 		}
 		if through < from.seq || hash == "" || string(have) != hash {
 			t.refused = true
-			return fmt.Errorf("the log cannot be cut at record %d: the log begins at record %d, "+
-				"or its record there has another hash", through, from.seq)
+			return fmt.Errorf("the log cannot be cut at record %d: the log begins at record %d, or the record "+
+				"there has another hash than the export", through, from.seq)
 		}
 		_, err = t.exec(setMeta, startName, strconv.FormatInt(through+1, 10)+" "+hash)
 		t.own.events = append(t.own.events, why)

@@ -17,7 +17,7 @@ import (
 var (
 	// errFate: the connection was lost while it committed.
 	errFate = errors.New("the connection was lost during COMMIT")
-	errLate = errors.New("the change waited too long for its turn")
+	errLate = errors.New("the database was busy with other changes for too long")
 )
 
 // failure is an error of the database's: the caller gets CodeUnavailable, the log gets
@@ -37,7 +37,8 @@ func (f *failure) Unwrap() []error { return []error{f.refusal, f.cause} }
 func unwritten(cause error) error {
 	message := "The store could not commit, so the change was not written."
 	if errors.Is(cause, errFate) {
-		message = "The store was lost while it committed, and whether this was written is unknown: look before you try again."
+		message = "The connection to the database broke while the change was being stored, so it is not known " +
+			"whether it was stored: look before you try again."
 	}
 	return &failure{approval.Refuse(approval.CodeUnavailable, "%s", message), cause}
 }
@@ -83,7 +84,7 @@ func state(err error) string {
 }
 
 // errStale says that another instance was faster: look again.
-var errStale = fmt.Errorf("another writer was faster every time; try again")
+var errStale = fmt.Errorf("another instance changed the same records first, each time; try again")
 
 // errCareful asks for another attempt with savepoints.
 var errCareful = errors.New("a job failed after it had written")

@@ -58,8 +58,8 @@ func loadKey(ctx context.Context, p *pool, file string, inMemory bool) (keyring,
 		}
 	}
 	if known != ring.id {
-		return keyring{}, fmt.Errorf("key file %s holds key %s, but this store was sealed with key %s: point "+
-			"store.keyFile at that one", file, ring.id, known)
+		return keyring{}, fmt.Errorf("key file %s holds key %s, but this store was sealed with key %s: set "+
+			"store.keyFile to the file that holds that key", file, ring.id, known)
 	}
 	return ring, nil
 }

@@ -40,7 +40,8 @@ var lockDialer = net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
 }}
 
 var (
-	errPooled = errors.New("a connection pooler gives this instance no database connection of its own")
+	errPooled = errors.New("a connection pooler is in between, so this instance has no database connection of its " +
+		"own")
 	errLapsed = errors.New("the database did not answer for a second")
 )
 

@@ -31,7 +31,8 @@ func OpenToRead(ctx context.Context, o Options) (_ *Store, err error) {
 	}
 	lost, err := Damaged(o.URL)
 	if err == nil && lost != nil && !lost.LastOnly {
-		err = errors.New(lost.String() + "; start the desk, which goes on with what is left and says so, or restore a backup")
+		err = errors.New(lost.String() + "; start the desk, which uses the records that are left and reports the " +
+			"loss, or restore a backup")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("store %s cannot be read: %w", path, err)
@@ -79,7 +80,8 @@ func theirKey(ctx context.Context, p *pool, file string) (keyring, error) {
 	}
 	known, err := keyID(ctx, p)
 	if err == nil && known != ring.id {
-		err = fmt.Errorf("key file %s holds key %s, but this store was sealed with key %s", file, ring.id, known)
+		err = fmt.Errorf("key file %s holds key %s, but this store was sealed with key %s: set store.keyFile to "+
+			"the file that holds that key", file, ring.id, known)
 	}
 	if err != nil {
 		return ring, err

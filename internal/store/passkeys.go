@@ -236,7 +236,7 @@ func (s *Store) Challenge(ctx context.Context, id string) (c signin.Challenge, e
 		return signin.Challenge{}, s.keys.rows.doubt("ceremonies", id)
 	}
 	if c.ID = id; json.Unmarshal([]byte(body), &c) != nil {
-		return c, errors.New("a stored ceremony cannot be read")
+		return c, errors.New("the stored state of a sign-in or signature with a passkey cannot be read; begin again")
 	}
 	return c, nil
 }

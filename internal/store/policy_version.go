@@ -215,8 +215,8 @@ func (s *Store) onlyOne(ctx context.Context) error {
 	}
 	for _, i := range all {
 		if i.ID != s.heartbeat.id {
-			return fmt.Errorf("instance %s (version %q) has the store open: stop all instances, wait ten seconds and try "+
-				"again", i.ID, i.Version)
+			return fmt.Errorf("instance %s (version %q) uses the store: stop all instances, wait ten seconds and "+
+				"try again", i.ID, i.Version)
 		}
 	}
 	return nil

@@ -160,8 +160,8 @@ func readRetired(ctx context.Context, q querier, keys keyring) (all []json.RawMe
 		err = json.Unmarshal(public, &all)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the store's row %s was changed, and with it the keys that old receipts and checkpoints "+
-			"are checked with: restore a backup", retiredName)
+		return nil, fmt.Errorf("the store's row %s, which keeps the keys for checking old receipts and "+
+			"checkpoints, was changed: restore a backup", retiredName)
 	}
 	return all, nil
 }

@@ -173,7 +173,7 @@ func TestTampering_WithRetiredKeys(t *testing.T) {
 		}
 		meddle(t, dir, `UPDATE meta SET value = `+value+` WHERE name = 'retired-keys'`)
 		_, err = s.Retired(ctx)
-		require.ErrorContains(t, err, "retired-keys was changed")
+		require.ErrorContains(t, err, "retired-keys, which keeps the keys")
 	}
 	opens(t, s, keys)
 }

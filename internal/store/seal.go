@@ -60,15 +60,16 @@ func (k keyring) seal(approval string, call []byte) string {
 func (k keyring) open(approval, value string) ([]byte, error) {
 	id, text, _ := strings.Cut(value, ":")
 	if id != k.id {
-		return nil, fmt.Errorf("sealed call of approval %s is under key %q, and the store's key is %s", approval, id, k.id)
+		return nil, fmt.Errorf("the call of approval %s is sealed with key %q, but the store's key is %s", approval, id, k.id)
 	}
 	box, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return nil, fmt.Errorf("sealed call of approval %s is damaged: it is not base64", approval)
+		return nil, fmt.Errorf("the sealed call of approval %s is damaged: it is not base64", approval)
 	}
 	call, err := k.calls.Open(nil, nil, box, []byte(approval))
 	if err != nil {
-		return nil, fmt.Errorf("sealed call of approval %s is damaged or not its own: it does not open", approval)
+		return nil, fmt.Errorf("the sealed call of approval %s is damaged, or belongs to another approval: this "+
+			"key does not open it", approval)
 	}
 	return call, nil
 }

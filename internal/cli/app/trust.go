@@ -59,8 +59,8 @@ func (a *App) TrustFirst(ctx context.Context) string {
 func RenewKeys(ctx context.Context, file *config.Renewal, replace, uses bool) (string, error) {
 	got, err := reach.CheckDesk(ctx, file.ClientFile, file.Path, replace)
 	if errors.Is(err, reach.ErrOtherKeys) {
-		err = fmt.Errorf("%w; if its operator says that the keys were rotated as exposed, add --replace to: "+
-			"approvalbot admin keys trust --client %s", err, display.ShellPath(file.Path))
+		err = fmt.Errorf("%w; if the desk's operator says that the keys were replaced because they were exposed, "+
+			"add --replace to: approvalbot admin keys trust --client %s", err, display.ShellPath(file.Path))
 	}
 	if err != nil {
 		return "", err

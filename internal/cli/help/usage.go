@@ -73,7 +73,7 @@ func group(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q%s; %s --help lists those that there are", args[0],
+	return fmt.Errorf("unknown command %q%s; %s --help lists the commands", args[0],
 		config.DidYouMean(args[0], names), cmd.CommandPath())
 }
 

@@ -65,7 +65,7 @@ func auditExport(ctx context.Context, a *app.App, from, to int64, file string) (
 		}
 	}
 	if h.To < h.From-1 {
-		return fmt.Errorf("the log begins at record %d, after the export's end", h.From)
+		return fmt.Errorf("the log begins at record %d, after the last record of this export", h.From)
 	}
 	out := a.Stdout
 	if file != "" {

@@ -23,7 +23,8 @@ type DeskCheck struct {
 }
 
 // ErrOtherKeys is in the error of a client file whose keys do not lead to what answers.
-var ErrOtherKeys = errors.New("its keys are neither the deskKeys nor successors of them")
+var ErrOtherKeys = errors.New("its keys are not the deskKeys of the client file, and these did not sign them as " +
+	"their successors")
 
 // CheckDesk asks a client file's desk for its keys, without the token, and tells how far they
 // can be trusted: by the socket or the file's keys, by the certificate of an https server,
@@ -53,7 +54,8 @@ func CheckDesk(ctx context.Context, file config.ClientFile, path string, anew bo
 	}
 	known := slices.ContainsFunc(pins, func(pin ed25519.PublicKey) bool { return bytes.Equal(pin, leaf) })
 	if leaf != nil && !known {
-		return DeskCheck{}, fmt.Errorf("the program at %s is %w as the desk: it does not have the keys that it names",
+		return DeskCheck{}, fmt.Errorf("the program at %s is %w as the desk: it did not prove that it has the keys "+
+			"that it publishes",
 			d.server.Host, api.ErrNotBelieved)
 	}
 	if len(d.keys) == 0 {

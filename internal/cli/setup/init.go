@@ -297,7 +297,8 @@ func (s *starter) localChat() (local.Chat, error) {
 	c := chats[s.decide]
 	switch {
 	case err != nil && s.chat != "":
-		return c, fmt.Errorf("--who or --chat is not an id of %s: give what /whoami says there", s.decide)
+		return c, fmt.Errorf("--who or --chat is not an id of %s: send /whoami to the bot, and give the id in the "+
+			"answer", s.decide)
 	case err != nil:
 		return c, fmt.Errorf("that is not a user id of %s: give the number "+
 			"that /whoami says, or leave it empty", s.decide)

@@ -16,7 +16,7 @@ import (
 func ReadCalendar(path string) ([]byte, error) {
 	at, err := os.Stat(path)
 	if err == nil && !at.Mode().IsRegular() {
-		return nil, errors.New("it is not a file") // reading a pipe could wait without end
+		return nil, errors.New("it is not an ordinary file") // reading a pipe could wait without end
 	}
 	f, err := os.Open(path)
 	var cause *fs.PathError
@@ -41,7 +41,7 @@ func DutyFromFiles(c config.Config, now time.Time) schedule.Duty {
 
 func fromFile(_ context.Context, source string) ([]byte, error) {
 	if (config.Roster{Calendar: config.Secret(source)}).CalendarFile() == "" {
-		return nil, errors.New("only the running desk, and doctor, read it")
+		return nil, errors.New("it is a URL, which only the running desk and doctor read")
 	}
 	return ReadCalendar(source)
 }

@@ -86,7 +86,7 @@ func TestPolicyMistakes(t *testing.T) {
 			"f.yaml:4: approvals.tools.rules[0].match.command[1]: is the same as approvals.tools.rules[0].match.command[0]",
 			"f.yaml:4: approvals.tools.rules[0].match.session[0]: must be a pattern in one line"}},
 		{"rules of two minds", rule("name: a, match: {tool: \"group:fs\", path: [ok, \"../x\"], host: \"a/b\", session: \"*x\"}, risk: R1"), []string{
-			"f.yaml:4: approvals.tools.rules[0].match.path[1]: \"../x\" must be a clean path, absolute or below the workspace; * within a name, ** across directories",
+			"f.yaml:4: approvals.tools.rules[0].match.path[1]: \"../x\" must be a plain path (without ~, ., .. and double or final slashes), absolute or below the workspace; * matches within a name, ** across folders",
 			"f.yaml:4: approvals.tools.rules[0].match.host[0]: \"a/b\" must be a host's name such as api.example.com or *.example.com",
 			"f.yaml:4: approvals.tools.rules[0].match.session[0]: \"*x\" must be an agent's exact id, a session's exact key, or the beginning of a session's key and *"}},
 		{"loosens whatever", rule("name: a, match: {tool: \"group:fs\"}, outcome: allow"), []string{

@@ -118,7 +118,7 @@ func TestWarningsOfCalendars(t *testing.T) {
 	require.Contains(t, said, key+"no such file or directory; until it can be read, all of the roster are on duty")
 	require.NoError(t, os.WriteFile(file, []byte("BEGIN:VCALENDAR\nBEGIN:A\nBEGIN:B\nBEGIN:C\nBEGIN:D\n"), 0o600))
 	_, said = warn("ops.ics")
-	require.Contains(t, said, key+"its parts are not nested as in a calendar")
+	require.Contains(t, said, key+"it has a BEGIN in a place in which a calendar cannot have one")
 	require.NoError(t, os.WriteFile(file, make([]byte, 2<<20), 0o600))
 	_, said = warn("ops.ics")
 	require.Contains(t, said, key+"it is longer than 1048576 bytes")
@@ -131,5 +131,5 @@ func TestWarningsOfCalendars(t *testing.T) {
 	elsewhere, said := warn(`"https://calendar.example.org/ops.ics"`)
 	require.NotContains(t, said, "cannot be read", "a file is looked at, the network is not")
 	on, _ = DutyFromFiles(elsewhere, tuesday).WhoNow("ops", tuesday)
-	require.Equal(t, "the calendar cannot be read: only the running desk, and doctor, read it", on.Unknown)
+	require.Equal(t, "the calendar cannot be read: it is a URL, which only the running desk and doctor read", on.Unknown)
 }

@@ -77,13 +77,15 @@ func ChatsOf(env config.Environ) (map[string]Chat, error) {
 		if to := strings.TrimPrefix(env[place], channel+":"); to != "" {
 			at, err := approval.ParseTarget(channel + ":" + to)
 			if err != nil {
-				return nil, fmt.Errorf("%s names no chat: give what /whoami says there", place)
+				return nil, fmt.Errorf("%s is not the id of a chat: send /whoami there, and give the id in the "+
+					"answer", place)
 			}
 			c.At = at.Normal()
 		}
 		c.User = strings.TrimPrefix(env[user], channel+":")
 		if c.User != "" && (!config.DecimalID.MatchString(c.User) || c.User[0] == '-') {
-			return nil, fmt.Errorf("%s names no account: give what /whoami says", user)
+			return nil, fmt.Errorf("%s is not the id of an account: send /whoami to the bot, and give the id in "+
+				"the answer", user)
 		}
 		all[channel] = c
 	}

@@ -262,7 +262,7 @@ func (x *relay) outgoing(
 	}
 	out := members{}
 	if err := strict(said["params"], &out); err != nil || out == nil {
-		return nil, nil, errors.New("not allowed: the approval desk handed out no params")
+		return nil, nil, errors.New("not allowed: the approval desk's answer lacks the params of the call")
 	}
 	return withMeta(nil, out, meta, true), &allowed, nil
 }

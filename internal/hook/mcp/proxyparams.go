@@ -42,7 +42,8 @@ func readCall(raw []byte) (call, error) {
 		Other     members        `json:",embed"`
 	}
 	if err := strict(raw, &in); err != nil || in.Name == "" {
-		return call{}, errors.New("tools/call needs a name, an object as _meta if any, and no member twice")
+		return call{}, errors.New("tools/call needs a name; its _meta, if there is one, must be an object; and it " +
+			"must have no member twice")
 	}
 	if len(in.Other) > 0 {
 		name := slices.Sorted(maps.Keys(in.Other))[0]

@@ -43,7 +43,7 @@ func NewCommand(text string) (Command, error) {
 	case strings.ContainsAny(text, "\"'`$\\;|&<>()\n\t"):
 		return p, fmt.Errorf("%q must be the words of one command, without quotes, pipes or other signs of the shell", text)
 	case !namesProgram(p.Words[0]):
-		return p, fmt.Errorf("%q must name its program, or give its absolute path", text)
+		return p, fmt.Errorf("%q must begin with the name or the absolute path of a program", text)
 	}
 	return p, nil
 }
@@ -59,7 +59,7 @@ func (p Command) Trusted() error {
 	base := name[strings.LastIndexByte(name, '/')+1:]
 	switch {
 	case !strings.Contains(name, "/") && strings.ContainsAny(name, "*?[{"):
-		return fmt.Errorf("%q must name its program exactly", p.text)
+		return fmt.Errorf("%q must name its program exactly, without *", p.text)
 	case strings.Trim(base, "*") == "" && strings.Count(name, "/") < 2:
 		return fmt.Errorf("%q would match every program", p.text)
 	case program.IsWrapper(program.ProgramOf(workspace.Word{Text: base})):

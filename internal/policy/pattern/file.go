@@ -21,7 +21,8 @@ type Path struct {
 func NewPath(text string) (Path, error) {
 	p := Path{text, strings.ToLower(text), strings.HasPrefix(text, "/")}
 	if !clean(text) || workspace.Climbs(text) || text[0] == '~' {
-		return p, fmt.Errorf("%q must be a clean path, absolute or below the workspace; * within a name, ** across directories", text)
+		return p, fmt.Errorf("%q must be a plain path (without ~, ., .. and double or final slashes), absolute or "+
+			"below the workspace; * matches within a name, ** across folders", text)
 	}
 	return p, nil
 }
