@@ -173,7 +173,7 @@ func testInconsistent(t *testing.T, s *Store) {
 	a := create(t, s, pendingApproval("bot"), core.Change{})
 	for name, c := range map[string]func(approval.Approval) core.Change{
 		"version 7":              func(a approval.Approval) core.Change { a.Version = 7; return core.Change{Approval: a} },
-		"never":                  func(a approval.Approval) core.Change { a.Code = "ZZZZZZ"; return core.Change{Approval: a} },
+		"change its code":        func(a approval.Approval) core.Change { a.Code = "ZZZZZZ"; return core.Change{Approval: a} },
 		"names another approval": func(a approval.Approval) core.Change { a.Key = "x"; return core.Change{Approval: a} },
 	} {
 		_, err := s.Update(ctx, a.Key, func(a approval.Approval) (core.Change, error) { return c(a), nil })
