@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -181,19 +182,12 @@ func (r *rig) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	d := r.open(ctx)
 	r.desk = d
-	first := r.addr == ""
-	if first {
+	if r.addr == "" {
 		r.addr = ownAddr(r.t)
 	}
 	server := d.Config().Server
 	server.Listen = r.addr
 	ln, err := daemon.Listen(server)
-	if first && err != nil { // beside hundreds of desks, once in many runs
-		r.t.Log(err)
-		r.addr = ownAddr(r.t)
-		server.Listen = r.addr
-		ln, err = daemon.Listen(server)
-	}
 	require.NoError(r.t, err)
 	r.url = "http://" + r.addr
 	r.cancel, r.done = cancel, make(chan error, 1)
@@ -444,19 +438,22 @@ func waitPast(t *testing.T, atMs int64) {
 	<-time.After(time.Until(time.UnixMilli(atMs + 1)))
 }
 
-// ownAddr gives a loopback address that is the test's own until it ends: whoever
-// names it may listen there, again and again, and meanwhile the system gives it to
-// nobody who asks for any. A socket that is bound to it, and does not listen, sees
-// to that.
+// ownAddr gives a loopback address that is the test's own until it ends: a program that names it may listen there, again
+// and again. A socket that is bound to it, and does not listen, keeps it. The system gives ports below 32768 to none that
+// asks for any port, so none that looked for a free one and took it later takes this one.
 func ownAddr(t *testing.T) string {
 	t.Helper()
 	s, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	require.NoError(t, err)
 	syscall.CloseOnExec(s)
 	t.Cleanup(func() { _ = syscall.Close(s) })
-	require.NoError(t, syscall.SetsockoptInt(s, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1))
-	require.NoError(t, syscall.Bind(s, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
-	at, err := syscall.Getsockname(s)
-	require.NoError(t, err)
-	return fmt.Sprintf("127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port)
+	for tries := 0; ; tries++ {
+		port := 20000 + rand.IntN(12000)
+		err := syscall.Bind(s, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}})
+		if err == nil {
+			require.NoError(t, syscall.SetsockoptInt(s, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1))
+			return fmt.Sprintf("127.0.0.1:%d", port)
+		}
+		require.Less(t, tries, 100, err)
+	}
 }

@@ -96,6 +96,7 @@ func (dc *Discord) SignedRequest(url string, body []byte, at time.Time) *http.Re
 
 // Send sends a request to an endpoint and reads the answer.
 func (dc *Discord) Send(ctx context.Context, request *http.Request) (status int, body []byte, err error) {
+	request.Close = true // the bot's server may have been another one a moment ago
 	response, err := dc.opts.EndpointClient.Do(request.WithContext(ctx))
 	if err != nil {
 		return 0, nil, err
