@@ -25,7 +25,7 @@
 // is ours:
 //   - read interactions and messages ([Inbox]): it gives up at a component that it does
 //     not know, so a tap on a newer message would be lost.
-//   - keep rate limits: it sleeps, whatever becomes of the context; and errors, which
+//   - keep rate limits: it sleeps, even if the context has ended; and errors, which
 //     have addresses with tokens in them (package rest).
 //   - nonce and enforce_nonce (discordgo issue 1577), a content of null in an edit, labels
 //     in a form (1656 and 1672, after v0.29.0), and an empty list of choices.

@@ -263,7 +263,7 @@ func TestK2_NothingPlantedIsObeyed(t *testing.T) {
 	}
 }
 
-// A repository that was there is what it was after each call, whatever the call did to it: git says why.
+// A repository that was there is what it was after each call, for each attack on it: git says why.
 func TestK2_RepositoriesAreReadOnly(t *testing.T) {
 	needsConfinement(t)
 	for _, a := range readOnly {

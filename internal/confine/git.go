@@ -113,7 +113,7 @@ func (o *outside) inside(file string) bool {
 	return slices.ContainsFunc(o.roots, func(root string) bool { return strings.HasPrefix(file, root+"/") })
 }
 
-// lead notes where a path leads that the host obeys.
+// lead notes where a protected link leads.
 func (o *outside) lead(file string) {
 	end, through := trail(file)
 	for _, link := range through {

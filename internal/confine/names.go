@@ -16,7 +16,7 @@ import (
 type guard struct {
 	root  string            // of the workspace, clean and absolute
 	repos map[string]bool   // git's own directories before, relative to root
-	named map[string]bool   // folded paths that the host obeys, or goes through
+	named map[string]bool   // folded paths that protected links lead to, or go through
 	above map[string]bool   // and the directories above them, where a link would lead elsewhere
 	steps int               // that were gone through links since the last list
 	real  map[string]string // what paths of the host are without links
@@ -78,7 +78,7 @@ func absolute(dir, file string) string {
 // shownOutside are folders that a link may lead to: an ordinary user writes nothing there.
 var shownOutside = []string{"/usr/", "/bin/", "/lib/", "/lib64/", "/sbin/", "/nix/store/"}
 
-// kernel are folders in which a name can lead each process elsewhere. A link there leads out, whatever it means here.
+// kernel are folders in which a name can lead each process elsewhere. A link there leads out, even if it ends inside here.
 var kernel = []string{"/proc/", "/dev/", "/sys/", "/run/"}
 
 // mostSteps and mostLinks bound how long links are followed. Of a call that goes beyond it nothing is kept.

@@ -151,7 +151,7 @@ func (m machine) whileCopied(t *testing.T, script string) string {
 	return whileCopied + "=" + m.dir + "/during.sh"
 }
 
-// Names of one file are written one after the other, whatever time the file has.
+// Names of one file are written one after the other, also if the file has a time to come.
 func TestOverlay_OurOwnChangesEndNoCopy(t *testing.T) {
 	needsConfinement(t)
 	m := newMachine(t)

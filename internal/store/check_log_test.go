@@ -12,8 +12,8 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// Rows and log, read side by side, give the same as each row compared with its own records at one moment: whatever was
-// put back, swept or taken out of the log, in which pages the log comes, and however little is kept of it.
+// Rows and log, read side by side, give the same as each row compared with its own records at one moment, also if
+// rows were put back or swept, or records taken out, in pages of any size, and if little is kept of the log.
 func TestMerge_IsEachRowWithItsRecords(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {

@@ -33,7 +33,7 @@ func says(status int, body string, header http.Header) (wire, *int) {
 	}, calls
 }
 
-// Discord was asked once, whatever it answers: a repeat is the outbox's, which has the nonce.
+// Discord was asked once, for each of its answers: a repeat is the outbox's, which has the nonce.
 func TestAnswers(t *testing.T) {
 	const page = "<html>" + botToken + "</html>"
 	limited := http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset-After": {"3600"}}
