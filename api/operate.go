@@ -43,6 +43,8 @@ type TokenInfo struct {
 	Scopes  []string `json:"scopes" doc:"What it may do."`
 	AgentID string   `json:"agentId,omitempty" doc:"The agent that everything asked with it is of."`
 	Person  string   `json:"person,omitempty" doc:"Whose token it is."`
+
+	MayConfine bool `json:"mayConfine,omitzero" doc:"What it says of confining a call counts (context.confine)."`
 }
 
 // TokenInfo describes the client's own token and its rights.

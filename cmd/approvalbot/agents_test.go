@@ -93,7 +93,7 @@ func TestAgents_AllowDenyDown(t *testing.T) {
 	t.Parallel()
 	eachRuntime(t, func(t *testing.T, l *live.Lab) {
 		a := &app.App{}
-		found, err := setup.TryLive(t.Context(), a, l, runtimeOf(t, l.Runtime), program(t))
+		found, err := setup.TryLive(t.Context(), a, l, runtimeOf(t, l.Runtime), program(t), false)
 		require.NoError(t, err)
 		for _, f := range found {
 			require.Equal(t, core.LevelOK, f.Level, "%s: %s", f.What, f.Text)

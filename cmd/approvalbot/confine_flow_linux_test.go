@@ -31,7 +31,12 @@ func newConfiner(t *testing.T, tools string) confiner {
 	home, err := os.MkdirTemp("", "confiner-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
-	c := confiner{home: home, ws: filepath.Join(home, "ws"), program: filepath.Join(home, "bin", "approvalbot"), client: filepath.Join(home, "client.yaml")}
+	return newConfinerIn(t, home, filepath.Join(home, "ws"), tools)
+}
+
+func newConfinerIn(t *testing.T, home, ws, tools string) confiner {
+	t.Helper()
+	c := confiner{home: home, ws: ws, program: filepath.Join(home, "bin", "approvalbot"), client: filepath.Join(home, "client.yaml")}
 	c.rig = newRig(t, func(r *rig) {
 		r.agentHas = ", agentId: main, mayConfine: true"
 		r.top = "agents: {list: [{id: main, workspace: [" + c.ws + "]}]}\n"

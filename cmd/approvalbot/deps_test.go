@@ -35,9 +35,9 @@ bot/telegram/render: approval bot/textcmd card
 bot/textcmd: approval card core display people platform signin
 callback: approval card core
 card: approval assertion display people
-cli: api approval cli/app cli/show config confine core display people platform policy/program schedule
-cli/agent: api cli/answer cli/app config confine hook hook/acp hook/ask hook/mcp lazy
-cli/answer: api cli/reach config hook lazy panics
+cli: api approval cli/answer cli/app cli/show config confine core display people platform policy/program schedule
+cli/agent: api cli/answer cli/app config hook hook/acp hook/ask hook/mcp lazy
+cli/answer: api cli/reach config confine display hook lazy panics
 cli/app: api cli/reach cli/show config config/local display lazy
 cli/help: api cli/app cli/show config display platform
 cli/offline: api approval audit cli/app cli/show config config/effective core display people progress proof server server/auth store verifier
@@ -209,7 +209,8 @@ func TestRooms_TheHooksProgramIsSmall(t *testing.T) {
 		room, ours := roomOf(strings.TrimSpace(path))
 		heavy := slices.Contains([]string{"core", "people", "schedule", "store", "server", "cli/app", "config/effective"}, room) ||
 			room == "policy" || strings.HasPrefix(room, "policy/")
-		require.False(t, ours && heavy, room)
+		protects := slices.Contains([]string{"policy/finding", "policy/words", "policy/workspace"}, room) // what confine goes by
+		require.False(t, ours && heavy && !protects, room)
 		for _, module := range []string{"github.com/spf13/", "cel.dev/", "github.com/prometheus/", "google.golang.org/", "modernc.org/"} {
 			require.False(t, strings.HasPrefix(path, module), path)
 		}

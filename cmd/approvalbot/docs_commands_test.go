@@ -37,6 +37,7 @@ var notRun = map[string]string{
 	"approvalbot doctor --live":                 "doctor_live_test.go; needs the runtime's client",
 	"approvalbot drill":                         "drill_test.go; asks, where the rest of its page is the operator's",
 	"approvalbot confine":                       "internal/confine/run_test.go; needs an ordinary user and bubblewrap",
+	"approvalbot install claude-code --confine": "agents_confine_linux_test.go; needs a token of an agent",
 	"approvalbot acp":                           "bridge_flow_test.go; needs the agent",
 	"approvalbot admin keys rotate":             "offline_test.go; needs the desk to be stopped",
 	"approvalbot admin store compact":           "offline_test.go; needs the desk to be stopped",

@@ -22,7 +22,7 @@ func TestDoctorLive_OnAClientThatIsNoMoreThanItsHooks(t *testing.T) {
 	l, err := live.Open("claude-code", dir+string(os.PathListSeparator)+os.Getenv("PATH"), t.TempDir())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, l.Close()) }()
-	found, err := setup.TryLive(t.Context(), &app.App{}, l, runtimeOf(t, "claude-code"), program(t))
+	found, err := setup.TryLive(t.Context(), &app.App{}, l, runtimeOf(t, "claude-code"), program(t), false)
 	require.NoError(t, err)
 	require.Len(t, found, 4)
 	for _, f := range found {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"approvalbot/api"
+	"approvalbot/internal/cli/answer"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/confine"
 )
@@ -21,14 +22,14 @@ func asksConfined(unconfined bool) []string {
 
 // cannotConfine reports that nothing can be confined here in one of the folders.
 func cannotConfine(ctx context.Context, a *app.App, writable []string) bool {
-	state, err := a.ConfineState()
+	state, err := confine.State(a.Env["HOME"], a.Env["XDG_STATE_HOME"])
 	return err != nil || slices.ContainsFunc(writable, func(dir string) bool { return confine.Check(ctx, state, dir) != nil })
 }
 
 // runConfined runs the claimed command so that it can change only the folders that the desk names, reports how it
 // went and gives its exit status.
 func runConfined(ctx context.Context, a *app.App, c *api.Client, id string, claim api.Claim, what call) error {
-	state, err := a.ConfineState()
+	state, err := confine.State(a.Env["HOME"], a.Env["XDG_STATE_HOME"])
 	if err != nil {
 		return confinedNotRun(ctx, a, c, id, claim.ClaimID, err)
 	}
@@ -60,8 +61,7 @@ func runConfined(ctx context.Context, a *app.App, c *api.Client, id string, clai
 	if status == 0 {
 		return nil
 	}
-	fmt.Fprintln(a.Stderr, "approvalbot: the command ran confined: it had no network, and could change only its "+
-		"workspace. The same command again asks a person")
+	fmt.Fprintln(a.Stderr, answer.AgainAsks)
 	return app.ExitCode(status)
 }
 

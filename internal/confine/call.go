@@ -1,10 +1,12 @@
 package confine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"path/filepath"
 	"strings"
 )
 
@@ -19,6 +21,17 @@ type Call struct {
 	Stdin      io.Reader
 	Stdout     io.Writer
 	Stderr     io.Writer
+}
+
+// State is the folder for overlays, quarantine and private caches of confined calls, by the values of HOME and
+// XDG_STATE_HOME.
+func State(home, state string) (string, error) {
+	dir := cmp.Or(state, filepath.Join(home, ".local", "state"))
+	if !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("the state of confined calls has no folder: HOME is %q and XDG_STATE_HOME %q; set one to an absolute path",
+			home, state)
+	}
+	return filepath.Join(dir, "approvalbot", "confine"), nil
 }
 
 // Exit statuses that are not the command's own.

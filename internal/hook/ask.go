@@ -48,6 +48,8 @@ type Verdict struct {
 	Policy bool // only policy decided: no person was asked, and no earlier yes covers it
 	Why    string
 	Notes  []Note // what people said to the model with the votes that count
+
+	Confined *api.Confined // with Allow: the call may run confined so, and not otherwise; nil: it runs as it is
 }
 
 func denied(why string) Verdict { return Verdict{Why: why} }
@@ -78,7 +80,7 @@ func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 	case a.SessionKey != c.Session:
 		return denied("the approval belongs to another session; make the same call again")
 	case a.Claim != nil:
-		return Verdict{Allow: true, Policy: byPolicy(a), Why: decidedBy(a), Notes: notesOf(a, a.Claim.Notes)}
+		return allowed(a, *a.Claim)
 	case ctx.Err() != nil: // or its yes could be taken up by a later call
 		q.withdraw(ctx, a, "the asker has gone")
 		return denied(gone)
@@ -87,7 +89,12 @@ func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 	if err != nil {
 		return q.failed(ctx, err)
 	}
-	return Verdict{Allow: true, Policy: byPolicy(a), Why: decidedBy(a), Notes: notesOf(a, got.Notes)}
+	return allowed(a, got)
+}
+
+// allowed is the verdict of a call that was handed out.
+func allowed(a api.Approval, claim api.Claim) Verdict {
+	return Verdict{Allow: true, Policy: byPolicy(a), Why: decidedBy(a), Notes: notesOf(a, claim.Notes), Confined: claim.Confined}
 }
 
 // byPolicy reports whether policy alone decided.
@@ -132,7 +139,7 @@ func (q *question) take(ctx context.Context, id string) (api.Claim, error) {
 // only for this very call of this session, and until it expires.
 func (q *question) claim() api.ClaimRequest {
 	id := cmp.Or(q.call.claimID(), rand.Text())
-	return api.ClaimRequest{ClaimID: id, ToolName: q.call.Tool, Params: q.call.Params, Bind: q.call.Request().Bind}
+	return api.ClaimRequest{ClaimID: id, ToolName: q.call.Tool, Params: q.call.Params, Bind: q.call.Request().Bind, Confine: q.call.confine()}
 }
 
 // claimID is the name of a call's claim; empty if its body does not name the call.
@@ -158,9 +165,9 @@ func (q *question) create(ctx context.Context) (api.Approval, error) {
 	opts := api.CreateOptions{Claim: true, ClaimID: rand.Text(), Resume: req.SessionKey != ""}
 	q.id = req.ID
 	a, err := q.desk.Create(ctx, req, opts)
-	if req.Context != nil && (req.Context.From != nil || req.Context.Unheard != "") && invalid(err) { // an older desk does not know these
-		said := *req.Context
-		said.From, said.Unheard = nil, ""
+	if x := req.Context; x != nil && (x.From != nil || x.Unheard != "" || x.Confine != nil) && invalid(err) { // an older desk does not know these
+		said := *x
+		said.From, said.Unheard, said.Confine, q.call.Confiner = nil, "", nil, nil
 		req.Context = &said
 		a, err = q.desk.Create(ctx, req, opts)
 	}

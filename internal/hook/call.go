@@ -40,6 +40,10 @@ type Call struct {
 
 	outcome *api.ResultRequest // of an event that comes after it; nil if the body does not say how it ended
 
+	// Confiner is approvalbot's own program and words before its verb confine, by which the call can run confined; empty
+	// if it cannot.
+	Confiner []string
+
 	replaceable bool // a deny may replace its commands, see clineDeny
 }
 
@@ -93,6 +97,10 @@ func (c Call) Request() api.CreateRequest {
 	}
 	if c.Typed {
 		req.Context.Terminal = "possible"
+	}
+	if how := c.confine(); how != nil {
+		req.Context = cmp.Or(req.Context, &api.Context{})
+		req.Context.Confine = how
 	}
 	return req
 }

@@ -66,8 +66,12 @@ func (d dialect) answering() dialect {
 		if input == nil {
 			return noted(c, why, note)
 		}
-		return specific(map[string]any{"hookEventName": "PreToolUse", "permissionDecision": "allow",
-			"permissionDecisionReason": why, "additionalContext": note, "updatedInput": input})
+		said := map[string]any{"hookEventName": "PreToolUse", "permissionDecision": "allow",
+			"permissionDecisionReason": why, "updatedInput": input}
+		if note != "" {
+			said["additionalContext"] = note
+		}
+		return specific(said)
 	}
 	return d
 }

@@ -1,9 +1,12 @@
 package policy
 
 import (
+	"encoding/json"
+
 	"approvalbot/internal/approval"
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/words"
 )
 
 // A command that is only not understood may run confined instead of asking, because there it can
@@ -85,7 +88,22 @@ func (j *judging) confinement(e *Engine) *approval.Confined {
 func (j *judging) canConfine() bool {
 	_, bound, _ := j.Call.Bind.Fields()
 	here := j.host == "" && bound == ""
-	return j.Call.Context.Confine == approval.ConfineV1 && j.Call.ToolName == "exec" && here && !j.bound
+	return j.Call.Context.Confine == approval.ConfineV1 && here && !j.bound && (j.Call.ToolName == "exec" || replaceable(&j.Call))
+}
+
+// replaceable reports a call of Claude Code's Bash whose command its hook can replace: it ends with its answer, and has
+// nothing beside the command that could change how that runs.
+func replaceable(c *approval.Call) bool {
+	var members map[string]json.RawMessage
+	if c.ToolName != "Bash" || json.Unmarshal(c.Params, &members) != nil {
+		return false
+	}
+	for name, value := range members {
+		if !words.Any(name, "command", "timeout", "description") && string(value) != "false" {
+			return false
+		}
+	}
+	return true
 }
 
 // mayConfine reports whether the call asks only because it is not known what the call does.

@@ -42,6 +42,27 @@ func TestWhatIsNotUnderstoodRunsConfined(t *testing.T) {
 	}
 }
 
+// A command of Claude Code's Bash runs confined as one of exec does, if its hook can replace it.
+func TestACommandOfClaudeCodeRunsConfined(t *testing.T) {
+	t.Parallel()
+	e := engine(t, shipped, unsure)
+	for params, confined := range map[string]bool{
+		`{"command":"./x"}`: true,
+		`{"command":"./x","timeout":60000,"description":"d","run_in_background":false}`: true,
+		`{"command":"./x","run_in_background":true}`:                                    false,
+		`{"command":"./x","dangerouslyDisableSandbox":true}`:                            false,
+		`{"command":"curl https://x.example -d @y"}`:                                    false,
+	} {
+		c := approval.Call{ToolName: "Bash", Params: []byte(params), AgentID: "main", SessionKey: "s", Bind: confinable(t, "x").Bind}
+		c.Context.Confine = approval.ConfineV1
+		require.Equal(t, confined, judge(e, c).Confined != nil, params)
+		for _, tool := range []string{"bash", "run_shell_command", "Shell"} {
+			c.ToolName = tool
+			require.Nil(t, judge(e, c).Confined, "no client of %s was seen to run a replaced command", tool)
+		}
+	}
+}
+
 // What is recognised and needs more asks, whatever else is in the line.
 func TestWhatNeedsMoreThanAWorkspaceAsks(t *testing.T) {
 	t.Parallel()
@@ -163,7 +184,8 @@ func TestAdversary_K10_TheWrappersOwnWords(t *testing.T) {
 	e := engine(t, shipped, unsure)
 	for _, line := range []string{"approvalbot confine -- ls", "approvalbot confine -- rm -rf /", "approvalbot confine --workspace / -- frobnicate", "/usr/bin/approvalbot confine -- frobnicate",
 		"approvalbot run --unconfined -- frobnicate", "approvalbot run -- frobnicate", "true && approvalbot confine -- frobnicate", "env approvalbot confine -- frobnicate",
-		"bash -c 'approvalbot confine -- frobnicate'", "bwrap --bind / / frobnicate"} {
+		"bash -c 'approvalbot confine -- frobnicate'", "bwrap --bind / / frobnicate",
+		"approvalbot-hook confine -- frobnicate", "/usr/bin/approvalbot-hook confine --asked --workspace / -- bash -c 'frobnicate'"} {
 		j := judge(e, confinable(t, line))
 		require.Equal(t, approval.OutcomeAsk, j.Outcome, line)
 		require.Nil(t, j.Confined, line)

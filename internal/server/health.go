@@ -48,6 +48,6 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) {
 
 // tokenInfo says what the caller's own token is. Its secret is in no answer.
 func (s *Server) tokenInfo(c *call) (answer, error) {
-	info := api.TokenInfo{Name: c.who.Token, AgentID: c.who.AgentID, Person: c.who.Person, Scopes: auth.ScopesOf(c.who)}
+	info := api.TokenInfo{Name: c.who.Token, AgentID: c.who.AgentID, Person: c.who.Person, Scopes: auth.ScopesOf(c.who), MayConfine: c.who.MayConfine}
 	return answer{status: http.StatusOK, body: info}, nil
 }

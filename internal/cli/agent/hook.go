@@ -22,6 +22,7 @@ type hookFlags struct {
 	limit     time.Duration
 	caller    int
 	silent    bool
+	confine   bool
 }
 
 func (f *hookFlags) add(cmd *cobra.Command) {
@@ -32,7 +33,7 @@ func (f *hookFlags) add(cmd *cobra.Command) {
 // of are the flags with the root command's.
 func (f *hookFlags) of(a *app.App) answer.Flags {
 	return answer.Flags{Server: a.Server, Token: a.Token, Client: a.ClientFile, TokenFile: f.tokenFile,
-		Limit: f.limit, Caller: f.caller, Silent: f.silent}
+		Limit: f.limit, Caller: f.caller, Silent: f.silent, Confine: f.confine}
 }
 
 func newHookCommand(a *app.App) *cobra.Command {
@@ -60,6 +61,8 @@ func newHookCommand(a *app.App) *cobra.Command {
 	cmd.Flags().BoolVar(&f.silent, "silent-allow", false,
 		"claude-code PreToolUse: give no decision if policy allows, so that the runtime's own rules apply; "+
 			"a person's yes allows")
+	cmd.Flags().BoolVar(&f.confine, "confine", false,
+		"claude-code PreToolUse: say that commands can run confined, unless settings or other hooks judge them too (experimental)")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		words := answer.Words(a.Args[slices.Index(a.Args, "hook")+1:])
 		return ended(answer.Deny(streams(a), words, fmt.Sprintf("approvalbot hook: %v", err)))

@@ -42,6 +42,7 @@ type Flags struct {
 	Limit                 time.Duration // of the hook in the runtime's configuration; 0 means the runtime's default
 	Caller                int           // the process that is answered, with which the hook ends; 0 if not given
 	Silent                bool          // an allow by policy gives no answer, so that the runtime's own rules go on
+	Confine               bool          // say that commands can run confined, if nothing else judges or changes them
 }
 
 // Runtimes are the names of the runtimes that hook answers.
@@ -151,6 +152,9 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	}
 	if e.Phase != hook.After {
 		c.From = place(ctx, c.Workdir, c.From)
+	}
+	if f.Confine && e.Confines() && c.Confinable() {
+		c.Confiner = confiner(f.Caller)
 	}
 	return s.answer(decideHook(ctx, desk, e, c, f.Silent, until))
 }

@@ -9,15 +9,20 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"approvalbot/internal/confine"
 )
 
 const usage = `approvalbot-hook RUNTIME [EVENT] [flags] answers an agent runtime's hook
 as approvalbot hook does, and starts faster.
-Its flags are --server, --client, --token-file, --limit, --caller and --silent-allow, as approvalbot hook --help explains them.
+Its flags are --server, --client, --token-file, --limit, --caller, --silent-allow and --confine, as approvalbot hook --help explains them.
 `
 
 // Main is the program approvalbot-hook.
 func Main() {
+	if confine.Overlaying(os.Args) {
+		os.Exit(confine.Overlay(os.Args))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := Command(ctx, os.Args[1:], Streams{os.Stdin, os.Stdout, os.Stderr})
 	stop()
@@ -27,6 +32,9 @@ func Main() {
 // Command answers the hook of a command line and gives the exit status. Flags are those of approvalbot hook,
 // before, between and behind the words.
 func Command(ctx context.Context, args []string, s Streams) int {
+	if len(args) > 0 && args[0] == "confine" {
+		return runConfined(ctx, args[1:], s)
+	}
 	var f Flags
 	set := flag.NewFlagSet("approvalbot-hook", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
@@ -37,6 +45,7 @@ func Command(ctx context.Context, args []string, s Streams) int {
 	set.DurationVar(&f.Limit, "limit", 0, "")
 	set.IntVar(&f.Caller, "caller", 0, "")
 	set.BoolVar(&f.Silent, "silent-allow", false, "")
+	set.BoolVar(&f.Confine, "confine", false, "")
 	set.Bool("json", false, "")  // which approvalbot hook takes, too, and does not use
 	set.String("config", "", "") // likewise
 	var words []string

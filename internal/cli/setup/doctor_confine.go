@@ -14,7 +14,7 @@ import (
 func confineFindings(ctx context.Context, a *app.App) []core.Diagnostic {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	state, err := a.ConfineState()
+	state, err := confine.State(a.Env["HOME"], a.Env["XDG_STATE_HOME"])
 	if err == nil {
 		var dir string
 		if dir, err = os.Getwd(); err == nil {

@@ -34,6 +34,7 @@ const tryTime = 3 * time.Minute
 type LiveDesk struct {
 	Dir, addr, URL, Token string
 	Program, version      string // that hooks call
+	confine               bool   // the hook offers to confine, and the token may
 }
 
 // The policies of a liveDesk: the hard layers decide everything, and no person is asked.
@@ -42,6 +43,12 @@ const (
 	deniesAll  = "tools: {deny: ['*']}\napprovals: {tools: {enabled: true}}\n"
 	liveClient = "client.yaml"
 )
+
+// confinesUnknown is the policy of a liveDesk that lets a command which it does not understand run confined in a folder.
+const confinesUnknown = "agents: {list: [{id: live, workspace: [%q]}]}\napprovals: {tools: {enabled: true, confine: {mode: unsure}}}\n"
+
+// confinedScript leaves a file that says whether it ran confined: it sees nothing of the home then.
+const confinedScript = "#!/bin/sh\nif [ -e \"$HOME/.claude/settings.json\" ]; then touch ran-unconfined; else touch ran-confined; fi\n"
 
 // doctorLive checks the hook that is installed for a runtime. If it is in force, doctorLive runs
 // the runtime's client and tests that the hook works.
@@ -64,13 +71,17 @@ func doctorLive(ctx context.Context, a *app.App, name string) error {
 	if err != nil {
 		return err
 	}
-	l, err := live.Open(r.Name, a.Env["PATH"], "")
+	below := ""
+	if tried.Confine {
+		below = os.TempDir() // no command is confined in a hidden folder of the home, such as the user's cache
+	}
+	l, err := live.Open(r.Name, a.Env["PATH"], below)
 	if errors.Is(err, live.ErrNoClient) {
 		err = fmt.Errorf("%w: install %s first; it was not tried", err, r.Title)
 	}
 	if err == nil {
 		var shown []core.Diagnostic
-		shown, err = TryLive(ctx, a, l, r, cmp.Or(tried.Program, install.HookProgram(program)))
+		shown, err = TryLive(ctx, a, l, r, cmp.Or(tried.Program, install.HookProgram(program)), tried.Confine)
 		found, err = append(found, shown...), errors.Join(err, l.Close())
 	}
 	failed := report(a, found)
@@ -118,12 +129,13 @@ func report(a *app.App, found []core.Diagnostic) error {
 }
 
 // TryLive lets the client ask a desk that allows, then one that denies, then one that is
-// down.
-func TryLive(ctx context.Context, a *app.App, l *live.Lab, r hook.Runtime, program string) ([]core.Diagnostic, error) {
+// down. With confine it tries too whether a command runs confined.
+func TryLive(ctx context.Context, a *app.App, l *live.Lab, r hook.Runtime, program string, confine bool) ([]core.Diagnostic, error) {
 	desk, err := newLiveDesk(l.Dir(), program, a.Version)
 	if err != nil {
 		return nil, err
 	}
+	desk.confine = confine
 	o, err := desk.Attach(ctx, l, r, false)
 	if err != nil {
 		return nil, err
@@ -142,6 +154,12 @@ func TryLive(ctx context.Context, a *app.App, l *live.Lab, r hook.Runtime, progr
 		return found, err
 	}
 	found = append(found, denyFinding(denied))
+	if confine {
+		shown, err := tryConfined(ctx, l, desk)
+		if found = append(found, shown); err != nil {
+			return found, err
+		}
+	}
 	if down, err = tryOnce(ctx, l); err != nil {
 		return found, err
 	}
@@ -156,6 +174,30 @@ func tryOnce(ctx context.Context, l *live.Lab) (live.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
 	return l.Run(ctx)
+}
+
+// tryConfined lets the client run a script that the desk does not understand. All of the client's own tool results stay
+// in its folder, so the answer is read from the files that the script leaves.
+func tryConfined(ctx context.Context, l *live.Lab, desk *LiveDesk) (core.Diagnostic, error) {
+	if err := os.WriteFile(filepath.Join(l.Project, "confined.sh"), []byte(confinedScript), 0o700); err != nil {
+		return core.Diagnostic{}, err
+	}
+	command := l.Model.Command
+	l.Model.Command = "./confined.sh"
+	defer func() { l.Model.Command = command }()
+	var got live.Result
+	err := desk.serving(ctx, fmt.Sprintf(confinesUnknown, l.Project), func() (err error) { got, err = tryOnce(ctx, l); return err })
+	ran := func(how string) bool {
+		_, err := os.Stat(filepath.Join(l.Project, "ran-"+how))
+		return err == nil
+	}
+	switch {
+	case ran("unconfined"):
+		return core.Fail("confined", "the command RAN unconfined although the desk allowed it only confined", "install the hook without --confine"), err
+	case !ran("confined"):
+		return core.Fail("confined", "the command did not run confined; the model read: "+lastRead(got), "approvalbot doctor says what confinement lacks"), err
+	}
+	return core.OK("confined", "the command ran confined instead of as it was written"), err
 }
 
 func allowFinding(r live.Result) core.Diagnostic {
@@ -219,7 +261,7 @@ func liveOptions(l *live.Lab, r hook.Runtime, d *LiveDesk) install.Options {
 // install does, so that its client asks this desk.
 func (d *LiveDesk) Attach(ctx context.Context, l *live.Lab, r hook.Runtime, beside bool) (install.Options, error) {
 	o := liveOptions(l, r, d)
-	o.Beside = beside
+	o.Beside, o.Confine = beside, d.confine
 	text := fmt.Sprintf("server: %s\ntoken: %s\n", d.URL, d.Token)
 	if err := os.WriteFile(filepath.Join(d.Dir, liveClient), []byte(text), 0o600); err != nil {
 		return o, err
@@ -268,9 +310,9 @@ func newLiveDesk(dir, program, version string) (*LiveDesk, error) {
 // serving runs the desk with that policy while f runs.
 func (d *LiveDesk) serving(ctx context.Context, policy string, f func() error) error {
 	path := filepath.Join(d.Dir, "approvalbot.yaml")
-	text := fmt.Sprintf("server:\n  listen: %s\n  tokens: [{name: live, token: %s, scopes: [approvals.request], agentId: live}]\n"+
+	text := fmt.Sprintf("server:\n  listen: %s\n  tokens: [{name: live, token: %s, scopes: [approvals.request], agentId: live, mayConfine: %t}]\n"+
 		"store: {url: %q, keyFile: %q}\n%s",
-		d.addr, d.Token, "sqlite:"+filepath.Join(d.Dir, "desk.db"), filepath.Join(d.Dir, "desk.key"), policy)
+		d.addr, d.Token, d.confine, "sqlite:"+filepath.Join(d.Dir, "desk.db"), filepath.Join(d.Dir, "desk.key"), policy)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ type attaching struct {
 	managed, user, project bool
 	beside, print, trust   bool
 	silent, silentSaid     bool
+	confine, confineSaid   bool
 }
 
 func newInstallCommand(a *app.App) *cobra.Command {
@@ -53,7 +54,7 @@ func newInstallCommand(a *app.App) *cobra.Command {
 			if isService(args[0]) {
 				return printService(a, args[0], at)
 			}
-			at.silentSaid = cmd.Flags().Changed("silent-allow")
+			at.silentSaid, at.confineSaid = cmd.Flags().Changed("silent-allow"), cmd.Flags().Changed("confine")
 			return installHooks(cmd.Context(), a, args[0], at)
 		},
 	}
@@ -63,6 +64,8 @@ func newInstallCommand(a *app.App) *cobra.Command {
 		"ask beside the runtime's own dialog, when it would have asked, instead of before every call")
 	f.BoolVar(&at.silent, "silent-allow", false,
 		"claude-code: if policy allows a call, its own rules and dialog go on, instead of the desk's allow")
+	f.BoolVar(&at.confine, "confine", false,
+		"claude-code on Linux: offer the desk to run commands confined (experimental, docs/confine.md); the token needs mayConfine: true")
 	f.BoolVar(&at.trust, "trust", false, "codex: mark the hook as trusted, without asking first")
 	return cmd
 }
@@ -158,6 +161,9 @@ func installHooks(ctx context.Context, a *app.App, name string, at attaching) er
 	if err := chooseSilence(ctx, a, &o, at); err != nil {
 		return err
 	}
+	if err := chooseConfine(&o, at); err != nil {
+		return err
+	}
 	if err := agentClient(ctx, a, &o, at.print); err != nil {
 		return err
 	}
@@ -207,6 +213,18 @@ func chooseSilence(ctx context.Context, a *app.App, o *install.Options, at attac
 		"and perhaps ask you, instead of running it?", o.Runtime.Title), "no")
 	o.Silent = err == nil && strings.HasPrefix(strings.ToLower(answer), "y")
 	return err
+}
+
+// chooseConfine decides whether the hook offers to run commands confined: as the flag says, or as it is installed
+// already.
+func chooseConfine(o *install.Options, at attaching) error {
+	if at.confine && !o.CanConfine() {
+		return fmt.Errorf("--confine is for claude-code on Linux without --beside: no hook of %s was seen to replace a "+
+			"command there", o.Runtime.Title)
+	}
+	before, _ := install.Find(*o)
+	o.Confine = at.confine || !at.confineSaid && before.Confine && o.CanConfine()
+	return nil
 }
 
 // agreed asks before it writes the machine's settings, if root runs the command without a
@@ -346,6 +364,10 @@ func agentClient(ctx context.Context, a *app.App, o *install.Options, unchecked 
 	if wrong := unfit(info); wrong != "" {
 		fmt.Fprint(a.Stderr, tokenLines(o.Runtime, desk.Server))
 		return fmt.Errorf("the token %s of %s %s; give the agent one of its own, as above", info.Name, path, wrong)
+	}
+	if o.Confine && !info.MayConfine {
+		fmt.Fprintf(a.Stderr, "approvalbot: commands do not run confined yet, but ask: add mayConfine: true to the token %s "+
+			"in the desk's configuration, below server.tokens\n", display.Escape(info.Name))
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 // dialog. The caller adds the content of the client file. ok is false if no file has it.
 func Find(o Options) (found Options, ok bool) {
 	found = o
-	found.Silent = false
+	found.Silent, found.Confine = false, false
 	asks := map[bool]bool{}
 	for _, t := range targets(o.Runtime.Name) {
 		if t.scope != o.Scope {
@@ -30,6 +30,7 @@ func Find(o Options) (found Options, ok bool) {
 				found.Program, found.Client = program, client
 			}
 			found.Silent = found.Silent || strings.Contains(part, silentFlag)
+			found.Confine = found.Confine || strings.Contains(part, confineFlag)
 			if e, _ := o.Runtime.Event(t.event); e.Phase != hook.After {
 				asks[t.beside] = true
 			}
@@ -214,6 +215,9 @@ func (o Options) commandLine() string {
 	}
 	if o.Silent {
 		line += silentFlag
+	}
+	if o.Confine {
+		line += confineFlag
 	}
 	return line
 }

@@ -119,6 +119,12 @@ func (o Options) CanBeSilent() bool {
 	return !o.Beside && slices.ContainsFunc(o.Runtime.Events, hook.Event.CanBeSilent)
 }
 
+// CanConfine reports whether the runtime runs the command that the hook's answer names, so that it can be the confined
+// form.
+func (o Options) CanConfine() bool {
+	return !o.Beside && o.OS == "linux" && slices.ContainsFunc(o.Runtime.Events, hook.Event.Confines)
+}
+
 // Force is the consequence of a doubt.
 type Force int
 
@@ -167,6 +173,12 @@ func Doubts(ctx context.Context, o Options, c Client) []Doubt {
 	out = append(out, o.shellDoubts()...)
 	if info, err := os.Stat(o.File()); err == nil && o.Scope == Managed && info.Mode().Perm()&0o022 != 0 {
 		out = append(out, Doubt{Off, "others than its owner can change " + o.File(), "run: chmod go-w " + shellWord(o.File())})
+	}
+	if o.Confine {
+		setup := hook.ClaudeSetup{Env: o.Env, Home: o.Home, Root: o.Root}
+		if err := setup.Settings(o.Project); err != nil {
+			out = append(out, Doubt{Mostly, "commands do not run confined here, but ask: " + err.Error(), "docs/confine.md says more"})
+		}
 	}
 	if c.Version != "" && row.oldest != "" && older(c.Version, row.oldest) {
 		out = append(out, Doubt{Off, fmt.Sprintf("%s %s ignores onFailure, so a call runs if its hook fails", o.Runtime.Title, c.Version),

@@ -37,6 +37,7 @@ type Options struct {
 	OS      string // as runtime.GOOS
 	Env     func(string) string
 	Environ []string // NAME=value: all of it, in which hooks are looked for what bash obeys
+	Confine bool     // the hook says that commands can run confined, see [hook.ClaudeSetup]
 	Silent  bool     // if policy allows, the hook gives no answer, and the runtime's own rules go on
 	Root    string   // put before managed files' paths; empty except in tests
 	byShell bool     // as 0.1.0 wrote it, before hooks were started by words
@@ -325,6 +326,9 @@ const attended = `"$0" "$@" --caller $PPID; case $? in 2) exit 2;; 3) exit 0;; e
 // silentFlag makes approvalbot hook give no answer if policy allows.
 const silentFlag = " --silent-allow"
 
+// confineFlag makes approvalbot hook say that commands can run confined.
+const confineFlag = " --confine"
+
 // command is the shell line that a runtime runs as its hook.
 func (o Options) command(t target) string {
 	limit := ""
@@ -333,6 +337,9 @@ func (o Options) command(t target) string {
 	}
 	if e, _ := o.Runtime.Event(t.event); o.Silent && e.CanBeSilent() {
 		limit += silentFlag
+	}
+	if e, _ := o.Runtime.Event(t.event); o.Confine && e.Confines() {
+		limit += confineFlag
 	}
 	return "exec /bin/sh -c '" + attended + "' " + o.ask() + " " + o.Runtime.Name + " " + t.event +
 		" --client " + shellWord(o.Client) + limit
@@ -468,9 +475,4 @@ var macOS = sync.OnceValue(func() map[string]string {
 })
 
 // shellWord quotes a path if a POSIX shell needs it.
-func shellWord(s string) string {
-	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
+func shellWord(s string) string { return hook.ShellWord(s) }

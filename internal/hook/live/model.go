@@ -25,6 +25,7 @@ type Model struct {
 	mu    sync.Mutex
 	begun int // of Before
 	calls int
+	runs  int // of the client, whose calls have ids of their own as those of real models do
 	read  []string
 }
 
@@ -54,6 +55,7 @@ func (m *Model) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls, m.read, m.begun = 0, nil, 0
+	m.runs++
 }
 
 // maxBody bounds what the model reads of one request.
@@ -126,7 +128,7 @@ func (m *Model) next(tools map[string]object, results []any) turn {
 	for _, r := range results[min(len(results), len(m.read)):] { // each request has all of them
 		m.read = append(m.read, plainText(r))
 	}
-	id := fmt.Sprintf("%016x", m.calls+1)
+	id := fmt.Sprintf("%08x%08x", m.runs, m.calls+1)
 	if m.offersNext(tools) {
 		use := m.Before[m.begun]
 		if use.Given != nil && len(results) > 0 {

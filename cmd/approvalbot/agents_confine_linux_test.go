@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/internal/hook/live"
+)
+
+// K7: the real Claude Code runs the confined form of what the desk does not understand, and not its own. With a rule
+// of its own for commands it is asked about as before (K9), and so it is after the command failed confined.
+func TestAgents_K7_K9_CommandsRunConfined(t *testing.T) {
+	path := agentsPath(t)
+	home, err := os.MkdirTemp("", "confiner-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
+	l, err := live.Open("claude-code", path, home)
+	if err != nil {
+		t.Skip("claude-code: not tested, its client is not installed")
+	}
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	own := func() {
+		require.NoError(t, filepath.WalkDir(l.Dir(), func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && os.Geteuid() == 0 {
+				err = os.Lchown(path, ordinary, ordinary)
+			}
+			return err
+		}))
+	}
+	own()
+	c := newConfinerIn(t, home, l.Project, confineUnsure)
+	secret := filepath.Join(c.home, "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("of the home"), 0o644))
+	c.script("frob", "echo run >> ran.txt; cat "+secret+"; exit ${1:-0}\n")
+	file, err := os.ReadFile(c.client)
+	require.NoError(t, err)
+	client := filepath.Join(l.Home, ".config", "approvalbot", "client.yaml")
+	require.NoError(t, os.MkdirAll(filepath.Dir(client), 0o700))
+	require.NoError(t, os.WriteFile(client, file, 0o600))
+	own()
+	install := c.command("install", "claude-code", "--user", "--confine")
+	install.Env = []string{"HOME=" + l.Home, "PATH=" + path}
+	said, err := install.CombinedOutput()
+	require.NoError(t, err, string(said))
+
+	runs := func(command string) (got live.Result) {
+		t.Helper()
+		l.Model.Command = command
+		got, err := l.Try(t.Context(), func(ctx context.Context) (string, error) {
+			own()
+			cmd := l.Client(ctx)
+			cmd.Env = append(cmd.Env, "CLAUDE_CODE_TMPDIR="+l.Home, "TMPDIR="+l.Home) // this user may not write in /tmp
+			if os.Geteuid() == 0 {
+				cmd.SysProcAttr.Credential = &syscall.Credential{Uid: ordinary, Gid: ordinary}
+			}
+			out, err := cmd.CombinedOutput()
+			return string(out), err
+		})
+		require.NoError(t, err, got.Output)
+		return got
+	}
+	got := runs("./frob && echo 'it'\"'s done\"")
+	read := strings.Join(got.Read, "\n")
+	require.Contains(t, read+got.Output, "No such file", "it ran without the home")
+	require.NotContains(t, read, "of the home")
+	require.FileExists(t, filepath.Join(c.ws, "ran.txt"), read)
+	a := c.newest()
+	require.NotNil(t, a.Confined)
+	require.NotNil(t, a.Result)
+
+	got = runs("./frob 7")
+	require.Contains(t, strings.Join(got.Read, "\n"), "The same command again asks a person")
+	require.EqualValues(t, "failed", c.newest().Result.Status)
+	for _, again := range []string{"./frob 7", "./frob 8"} { // the second one with a rule of the client's own
+		done := make(chan live.Result, 1)
+		go func() { done <- runs(again) }()
+		r := c.rig
+		card := r.asked(again)
+		r.tap(r.alice, r.group, card.ID, "Deny")
+		require.Contains(t, strings.Join((<-done).Read, "\n"), "denied by alice")
+		rules := filepath.Join(c.ws, ".claude", "settings.json")
+		require.NoError(t, os.MkdirAll(filepath.Dir(rules), 0o755))
+		require.NoError(t, os.WriteFile(rules, []byte(`{"permissions": {"ask": ["Bash(./frob:*)"]}}`), 0o644))
+	}
+	text, err := os.ReadFile(filepath.Join(c.ws, "ran.txt"))
+	require.NoError(t, err)
+	require.Equal(t, "run\nrun\n", string(text), "no original ran")
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+)
+
+// claude is a confiner's session of Claude Code, as a hook sees it: a process with a command line, and variables.
+type claude struct {
+	confiner
+	client *exec.Cmd
+	env    []string
+}
+
+func newClaude(t *testing.T, tools string) claude {
+	t.Helper()
+	c := claude{confiner: newConfiner(t, tools), client: exec.Command("sleep", "600")}
+	require.NoError(t, c.client.Start())
+	t.Cleanup(func() { _ = c.client.Process.Kill(); _ = c.client.Wait() })
+	c.env = []string{"AI_AGENT=claude-code_2-1-330_harness", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_PROJECT_DIR=" + c.ws}
+	return c
+}
+
+// asks gives what the hook answers about a command: the decision, and the command that Claude Code runs instead.
+func (c claude) asks(id, line string, more ...string) (decision, instead, why string) {
+	c.t.Helper()
+	return c.asksFor(map[string]any{"command": line}, id, more...)
+}
+
+func (c claude) asksFor(input map[string]any, id string, more ...string) (decision, instead, why string) {
+	c.t.Helper()
+	var said struct {
+		Specific struct {
+			Decision string `json:"permissionDecision"`
+			Why      string `json:"permissionDecisionReason"`
+			Input    struct {
+				Command string `json:"command"`
+			} `json:"updatedInput"`
+		} `json:"hookSpecificOutput"`
+	}
+	out := c.event("PreToolUse", id, input, nil, more...)
+	require.NoError(c.t, json.Unmarshal(out, &said), string(out))
+	return said.Specific.Decision, said.Specific.Input.Command, said.Specific.Why
+}
+
+// event runs the hook of an event.
+func (c claude) event(event, id string, input, outcome map[string]any, more ...string) []byte {
+	c.t.Helper()
+	body := map[string]any{"hook_event_name": event, "session_id": "s", "cwd": c.ws, "tool_name": "Bash", "tool_input": input, "tool_use_id": id}
+	for name, value := range outcome {
+		body[name] = value
+	}
+	raw, err := json.Marshal(body)
+	require.NoError(c.t, err)
+	args := []string{"hook", "claude-code", event, "--client", c.confiner.client, "--caller", strconv.Itoa(c.client.Process.Pid)}
+	cmd := c.command(append(args, more...)...)
+	cmd.Env = append(cmd.Env, c.env...)
+	cmd.Stdin = strings.NewReader(string(raw))
+	out, _ := cmd.Output()
+	require.Equal(c.t, 3, cmd.ProcessState.ExitCode(), string(out))
+	return out
+}
+
+// shell runs what Claude Code would run.
+func (c claude) shell(line string) (status int, said string) {
+	c.t.Helper()
+	cmd := c.command()
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", line}
+	out, _ := cmd.CombinedOutput()
+	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+// A command of Claude Code that the desk does not understand is allowed in its confined form: it runs so, its result
+// comes back, and after it failed the same command asks a person, whose yes runs it as it is.
+func TestFlow_AHookConfines(t *testing.T) {
+	t.Parallel()
+	c := newClaude(t, confineUnsure)
+	secret := filepath.Join(c.home, "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("of the home"), 0o644))
+	c.script("frob", "echo made > out.txt; cat "+secret+" 2>&1; exit $1\n")
+	decision, instead, _ := c.asks("toolu_1", "./frob 0 && echo 'it'\"'s done\"", "--confine")
+	require.Equal(t, "allow", decision)
+	require.Contains(t, instead, " confine --asked --workspace "+c.ws+" -- bash -c ")
+	require.NoFileExists(t, filepath.Join(c.ws, "out.txt"))
+	status, said := c.shell(instead)
+	require.Zero(t, status, said)
+	require.Contains(t, said, "it's done")
+	require.NotContains(t, said, "of the home")
+	require.FileExists(t, filepath.Join(c.ws, "out.txt"))
+	a := c.newest()
+	require.Equal(t, &api.Confined{Profile: "v1", Writable: []string{c.ws}, Readonly: []string{}}, a.Confined)
+	require.NotZero(t, a.ClaimedAtMs)
+	c.event("PostToolUse", "toolu_1", map[string]any{"command": instead}, map[string]any{"tool_response": map[string]any{"stdout": said, "interrupted": false}})
+	require.EqualValues(t, "succeeded", c.newest().Result.Status)
+
+	_, instead, _ = c.asks("toolu_2", "./frob 7", "--confine")
+	status, said = c.shell(instead)
+	require.Equal(t, 7, status)
+	require.Contains(t, said, "The same command again asks a person")
+	c.event("PostToolUseFailure", "toolu_2", map[string]any{"command": instead}, map[string]any{"error": "Exit code 7\n" + said, "is_interrupt": false})
+	require.EqualValues(t, "failed", c.newest().Result.Status)
+	done := make(chan [2]string, 1)
+	go func() {
+		decision, instead, _ := c.asks("toolu_3", "./frob 7", "--confine", "--limit", "1h")
+		done <- [2]string{decision, instead}
+	}()
+	asked := c.onePending()
+	require.NotNil(t, asked.TriedConfined)
+	_, err := c.operator().Resolve(c.ctx(), asked.ID, api.ResolveRequest{Decision: "allow-once"})
+	require.NoError(t, err)
+	require.Equal(t, [2]string{"allow", ""}, <-done, "a person's yes runs it as it is")
+}
+
+// What is not confined asks as before: without the flag, where the client has rules of its own for commands, in the
+// background, and what the desk understands to need more.
+func TestFlow_AHookConfinesNothingElse(t *testing.T) {
+	t.Parallel()
+	c := newClaude(t, confineUnsure)
+	c.script("frob", "exit 0\n")
+	waits := func(id, line string, more ...string) {
+		t.Helper()
+		decision, instead, why := c.asks(id, line, append(more, "--limit", "4s")...)
+		require.Equal(t, "deny", decision)
+		require.Empty(t, instead)
+		require.Contains(t, why, "waiting for approval")
+	}
+	waits("toolu_1", "./frob 1")
+	waits("toolu_2", "curl -d @x https://example.com", "--confine")
+	decision, _, why := c.asksFor(map[string]any{"command": "./frob 3", "run_in_background": true}, "toolu_3", "--confine", "--limit", "4s")
+	require.Equal(t, "deny", decision)
+	require.Contains(t, why, "waiting for approval")
+	settings := filepath.Join(c.ws, ".claude", "settings.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(settings), 0o755))
+	require.NoError(t, os.WriteFile(settings, []byte(`{"permissions": {"deny": ["Bash(./frob:*)"]}}`), 0o644))
+	waits("toolu_4", "./frob 4", "--confine")
+	require.NoError(t, os.Remove(settings))
+	decision, instead, _ := c.asks("toolu_5", "./frob 5", "--confine", "--silent-allow")
+	require.Equal(t, "allow", decision, "a hook that is silent otherwise must name the confined form")
+	require.Contains(t, instead, "confine --asked")
+	decision, instead, _ = c.asks("toolu_6", "git status", "--confine")
+	require.Equal(t, [2]string{"allow", ""}, [2]string{decision, instead}, "what is allowed is not confined")
+}

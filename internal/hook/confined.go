@@ -1,0 +1,97 @@
+package hook
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"approvalbot/api"
+)
+
+// Profile is the way of confining that a hook's replaced command has, see [api.Confined].
+const Profile = "v1"
+
+// Confines reports whether the runtime runs the command that an allow of this event names, and not its own: only such
+// an event may say that its calls run confined.
+func (e Event) Confines() bool { return e.dialect.answer != nil }
+
+// confined is the allow of a call that may run confined alone.
+func (e Event) confined(c Call, v Verdict, note string) Answer {
+	input := replaced(c, *v.Confined)
+	if input == nil || !e.Confines() {
+		return e.Deny(c, "the desk allows this call only confined, and this hook cannot confine it; make the same call again")
+	}
+	return e.dialect.answer(c, line(v.Why), note, input)
+}
+
+// Confinable reports whether a call is one shell command that can be replaced by its confined form. What goes on in
+// the background outlives its answer, and no argument of a program can have a NUL.
+func (c Call) Confinable() bool {
+	line, background := c.shellCommand()
+	return line != "" && !background && !strings.Contains(line, "\x00")
+}
+
+// shellCommand is what Claude Code's Bash tool would run; empty for all other calls.
+func (c Call) shellCommand() (line string, background bool) {
+	var in struct {
+		Command    string `json:"command"`
+		Background bool   `json:"run_in_background"`
+	}
+	if c.Tool != "Bash" || jsonv2.Unmarshal(c.Params, &in) != nil {
+		return "", false
+	}
+	return in.Command, in.Background
+}
+
+// confine are the profiles by which the call can run confined; nil if it cannot.
+func (c Call) confine() []string {
+	if len(c.Confiner) == 0 || !c.Confinable() {
+		return nil
+	}
+	return []string{Profile}
+}
+
+// replaced is the input of a call that runs its command confined by Confiner: the runtime takes it as a whole, so all
+// other members are repeated. It is nil if the call cannot be replaced, and then it must not run.
+func replaced(c Call, how api.Confined) jsontext.Value {
+	var all map[string]jsontext.Value
+	if how.Profile != Profile || c.confine() == nil || jsonv2.Unmarshal(c.Params, &all) != nil {
+		return nil
+	}
+	line, _ := c.shellCommand()
+	argv := append(slices.Clone(c.Confiner), "confine", "--asked")
+	for _, dir := range how.Writable {
+		argv = append(argv, "--workspace", dir)
+	}
+	for _, shown := range how.Readonly {
+		flag := "--readable"
+		if filepath.IsAbs(shown) {
+			flag = "--show"
+		}
+		argv = append(argv, flag, shown)
+	}
+	argv = append(argv, "--", "bash", "-c", line)
+	for i, word := range argv {
+		argv[i] = ShellWord(word)
+	}
+	all["command"] = encode(strings.Join(argv, " "))
+	if c.Justification != "" {
+		all["description"] = encode(c.Justification)
+	}
+	out, err := jsonv2.Marshal(all, jsonv2.Deterministic(true), jsontext.PreserveRawStrings(true))
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// ShellWord quotes a text as one word for a shell: sh, dash, bash, zsh and ksh read it the same.
+func ShellWord(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
