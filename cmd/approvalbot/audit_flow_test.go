@@ -229,7 +229,7 @@ func TestAudit_TamperingIsFoundAndNamed(t *testing.T) {
 			"log record 99 comes after the log's head", ""},
 		"the tail, badly": {`DELETE FROM events WHERE seq > 4`, "log record 5 is missing", ""},
 		"the tail, well": {`DELETE FROM events WHERE seq > 3; UPDATE log_head SET seq = 3, hash = (SELECT hash FROM events WHERE seq = 3)`,
-			"the row says that it was handed out, and the log does not", "log record 4 is missing: the log ends before it, but the expected checkpoint is for"},
+			"the store says that the call was handed out, but the log does not say so", "log record 4 is missing: the log ends before it, but the expected checkpoint is for"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

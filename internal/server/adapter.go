@@ -165,7 +165,7 @@ func nothingOf(path string) string {
 	case strings.HasPrefix(path, "/v1/pairing/"):
 		return "There is no such pairing."
 	case strings.HasPrefix(path, "/v1/callbacks/"):
-		return "There is no given-up call with that id."
+		return "There is no failed callback with that id."
 	}
 	return "There is no such approval."
 }

@@ -173,7 +173,7 @@ func TestReferences(t *testing.T) {
 	}
 	require.Equal(t, "There is no such approval.", d.do("GET", "/v1/approvals/%20", "agent", "").problem(t).Detail)
 	require.Equal(t, "There is no such grant.", d.do("DELETE", "/v1/grants/%20", "alice", "").problem(t).Detail)
-	require.Equal(t, "There is no given-up call with that id.", d.do("POST", "/v1/callbacks/%20/retry", "alice", "").problem(t).Detail)
+	require.Equal(t, "There is no failed callback with that id.", d.do("POST", "/v1/callbacks/%20/retry", "alice", "").problem(t).Detail)
 	odd := d.ask("ask", `{}`, func(r *api.CreateRequest) { r.ID = "a.b_c:d-e" })
 	got, err := d.agent.Get(ctx, odd.ID, 0)
 	require.NoError(t, err)

@@ -27,7 +27,7 @@ func (s *Server) audit(c *call) (answer, error) {
 		n, err := strconv.ParseUint(given, 10, 62)
 		if err != nil {
 			return answer{}, approval.Invalid(approval.FieldError{Field: "cursor",
-				Problem: "is not a cursor that an earlier page gave"})
+				Problem: "is not the nextCursor of an earlier page"})
 		}
 		at = int64(n)
 	}

@@ -133,8 +133,8 @@ func revision(changes, newest text) (n int64, older bool, err error) {
 	if changes != "" {
 		n, err = strconv.ParseInt(string(changes), 10, 64)
 		if err != nil || n < 1 {
-			return 0, false, fmt.Errorf("the store's count of changed absences is "+
-				"%.40q, which is not a number above 0", string(changes))
+			return 0, false, fmt.Errorf("the store is damaged: its count of changes to absences is %.40q instead of "+
+				"a positive number", string(changes))
 		}
 	}
 	logged := numberOf([]byte(newest))

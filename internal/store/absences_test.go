@@ -96,7 +96,7 @@ func testAbsences(t *testing.T, s *Store) {
 	// What cannot be read lends nothing, and nothing is counted.
 	require.NoError(t, s.do(ctx, func(t *tx) error { return t.put(setMeta, absencesName, "many") }))
 	_, err = s.Absences(ctx)
-	require.ErrorContains(t, err, `count of changed absences is "many"`)
+	require.ErrorContains(t, err, `count of changes to absences is "many"`)
 	require.ErrorContains(t, vote(5), "many")
 	_, err = s.Absent(ctx, nil, back("alice"))
 	require.Error(t, err)

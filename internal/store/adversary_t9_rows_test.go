@@ -134,7 +134,7 @@ func TestAdversary_T9_UpdatesOfAnotherHand(t *testing.T) {
 				100+n)
 		}
 		require.Empty(t, open())
-		require.Contains(t, named(t, s), "telegram 7 of table inbound was put back")
+		require.Contains(t, named(t, s), "put back row telegram 7 of table inbound")
 		before := count(t, s, "SELECT COUNT(*) FROM events")
 		require.NoError(t, s.Append(ctx, &done, approval.Event{Type: approval.EventRefused}))
 		require.ErrorIs(t, s.AddLink(ctx, signin.LoginLink{Hash: "l", Person: "alice"}, approval.Event{Type: approval.EventLoginLink}, &done),

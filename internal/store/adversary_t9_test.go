@@ -608,7 +608,7 @@ func TestAdversary_T9_NoSecondBlessing(t *testing.T) {
 	}{
 		"the first time":                   {func(i intruder, mark string) { older(i); forget(i, mark) }, ""},
 		"older, and the key has made some": {func(i intruder, _ string) { older(i) }, "says that rows had MACs under this key"},
-		"the id is gone":                   {func(i intruder, _ string) { i.exec("DELETE FROM meta WHERE name = $1", storeIDName) }, "so somebody removed it"},
+		"the id is gone":                   {func(i intruder, _ string) { i.exec("DELETE FROM meta WHERE name = $1", storeIDName) }, "so somebody removed the row"},
 		"the id and all MACs":              {func(i intruder, _ string) { bare(i) }, "so somebody removed them"},
 		"on another host":                  {func(i intruder, mark string) { bare(i); forget(i, mark) }, "so somebody removed them"},
 		"on another host, said to be due": {func(i intruder, mark string) {

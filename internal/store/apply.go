@@ -118,21 +118,23 @@ func consistent(before *approval.Approval, c core.Change) error {
 	a := c.Approval
 	switch {
 	case a.Key == "" || a.Owner == "" || a.ID == "":
-		return fmt.Errorf("change of approval %q lacks its key, owner or id", a.Key)
+		return fmt.Errorf("a change of approval %q has no key, owner or id; this is an error in approvalbot; please "+
+			"report it", a.Key)
 	case before == nil && a.Code != core.KeyCode(a.Key):
-		return fmt.Errorf("new approval %s has code %q, which is not the code of its key", a.Key, a.Code)
+		return fmt.Errorf("new approval %s has code %q, but its key gives another code; this is an error in "+
+			"approvalbot; please report it", a.Key, a.Code)
 	case before == nil || c.Unchanged:
 		return nil
 	case a.Version != before.Version:
-		return fmt.Errorf("change of approval %s was made from version %d, but the approval is at version "+
-			"%d", a.Key, a.Version,
+		return fmt.Errorf("a change of approval %s is for its version %d, but the approval has version %d; this is "+
+			"an error in approvalbot; please report it", a.Key, a.Version,
 			before.Version)
 	}
 	was, is := identity(*before), identity(a)
 	for i, field := range identityFields {
 		if is[i] != was[i] {
-			return fmt.Errorf("approval %s: an error in the desk tried to change its %s (from %q to %q), so the change was "+
-				"not stored; please report it", before.Key, field, was[i], is[i])
+			return fmt.Errorf("approval %s was not changed, because an error in approvalbot tried to change its %s "+
+				"from %q to %q; please report it", before.Key, field, was[i], is[i])
 		}
 	}
 	return nil
@@ -211,7 +213,7 @@ func (t *tx) name(a approval.Approval, id string) error {
 	case key == a.Key:
 		return nil
 	case key != "":
-		return fmt.Errorf("id %q of owner %q is taken: %w", id, a.Owner, errStale)
+		return fmt.Errorf("id %q of owner %q is used by another approval: %w", id, a.Owner, errStale)
 	case foreign:
 		if err := t.put(dropName, id, a.Owner); err != nil {
 			return err

@@ -66,11 +66,11 @@ func BackupSaying(ctx context.Context, url, file string, saying Saying) (b Backe
 	}
 	saying.say("checking the backup", 0, 0)
 	if b, err = inspect(ctx, draft); err != nil {
-		return b, fmt.Errorf("the backup is not whole, and was not kept: %w", err)
+		return b, fmt.Errorf("the backup failed its check and was not kept: %w", err)
 	}
 	b.File = file
 	if err := os.Link(draft, file); err != nil {
-		return b, fmt.Errorf("backup cannot be put in place: %w", err)
+		return b, fmt.Errorf("the finished backup cannot be moved to its file name: %w", err)
 	}
 	return b, syncDir(filepath.Dir(file))
 }
@@ -136,7 +136,7 @@ func inspect(ctx context.Context, file string) (b BackedUp, err error) {
 	err = s.read.db.QueryRowContext(ctx, `SELECT (SELECT integrity_check
  FROM pragma_integrity_check LIMIT 1), (SELECT COUNT(*) FROM pragma_foreign_key_check)`).Scan(&found, &orphans)
 	if err == nil && (found != "ok" || orphans > 0) {
-		err = fmt.Errorf("the database is damaged: %s, %d rows that refer to a missing row", found, orphans)
+		err = fmt.Errorf("the database is damaged: SQLite says %q, and %d rows refer to missing rows", found, orphans)
 	}
 	if err != nil {
 		return b, err

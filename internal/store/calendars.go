@@ -45,7 +45,7 @@ func readCalendars(ctx context.Context, q querier) (copies map[string]schedule.C
 		return nil, err
 	}
 	if err := json.Unmarshal([]byte(value), &copies); err != nil {
-		return nil, fmt.Errorf("the kept calendars cannot be read: %w", err)
+		return nil, fmt.Errorf("the calendars in the store cannot be read: %w", err)
 	}
 	return copies, nil
 }

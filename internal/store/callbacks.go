@@ -43,7 +43,7 @@ func (s *Store) RetryCallback(ctx context.Context, id string) (d approval.Delive
 		}
 		if n == 0 {
 			t.refused = true
-			return approval.Refuse(approval.CodeNotFound, "There is no given-up call with that id.")
+			return approval.Refuse(approval.CodeNotFound, "There is no failed callback with that id.")
 		}
 		d, _, err = t.oneDelivery(callbackByID, id)
 		t.own.stirred = append(t.own.stirred, anything(d.Target))

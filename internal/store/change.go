@@ -79,8 +79,8 @@ func (t *tx) applyTo(found core.Existing, c core.Change) (approval.Approval, err
 			return t.apply(&a, c)
 		}
 	}
-	return approval.Approval{}, fmt.Errorf("the change of approval %s is neither for a new approval nor for one "+
-		"that was looked up",
+	return approval.Approval{}, fmt.Errorf("a change was made for approval %s, which was not read before; this is an "+
+		"error in approvalbot; please report it",
 		c.Approval.Key)
 }
 
@@ -125,7 +125,8 @@ func (s *Store) Update(
 				return err
 			}
 			if c.New || c.Approval.Key != key {
-				return fmt.Errorf("the change of approval %s names another approval, %q", key, c.Approval.Key)
+				return fmt.Errorf("a change of approval %s contains approval %q; this is an error in approvalbot; "+
+					"please report it", key, c.Approval.Key)
 			}
 			after, err = t.apply(before, c)
 			return err
@@ -155,8 +156,8 @@ func (t *tx) lookup(look core.Lookup) (f core.Existing, err error) {
 	if look.ID != "" {
 		f.ByID, err = t.called(look.ID, look.Owner)
 		if _, doubted := errors.AsType[*Disbelieved](err); doubted {
-			return f, approval.Refuse(approval.CodeIDConflict, "A program other than the desk has changed the "+
-				"desk's record of your request with that id, so the record does not count; ask under another id.")
+			return f, approval.Refuse(approval.CodeIDConflict, "A program other than the desk has changed the desk's "+
+				"record of your request with that id, so the desk ignores the record. Ask under another id.")
 		}
 		if err != nil {
 			return f, err

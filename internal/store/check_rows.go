@@ -132,7 +132,8 @@ func (s *Store) checkAbsences(ctx context.Context, found func(problem string)) e
 		return err
 	}
 	if _, older, err := revision(changes, newest); err != nil || older {
-		found("the table absences, with its count in meta, is older than the log: it was put back, and lends no right")
+		found("the table absences is older than the log, so somebody put back an old copy of it; until that is " +
+			"repaired, no delegate can vote for an absent person")
 	}
 	return nil
 }
@@ -147,7 +148,8 @@ func (s *Store) checkInbound(ctx context.Context, found func(problem string)) er
 		var id text
 		err := rows.Scan(&id)
 		if err == nil {
-			found(fmt.Sprintf("the row %s of table inbound was put back: the log says that it was handled", id))
+			found(fmt.Sprintf("somebody put back row %s of table inbound: the log says that the desk handled that "+
+				"update", id))
 		}
 		return err
 	})
@@ -166,7 +168,7 @@ func (s *Store) checkLegible(ctx context.Context, found func(problem string)) er
 		var seq number
 		err := rows.Scan(&seq)
 		if err == nil {
-			found(fmt.Sprintf("record %d was not written by the desk: its type or key is not text", seq))
+			found(fmt.Sprintf("log record %d was not written by the desk: its type or key is not text", seq))
 		}
 		return err
 	})
@@ -202,7 +204,7 @@ func (s *Store) notOurs(table, id string, found func(problem string)) {
 	if table == "approvals" {
 		id += " (" + core.KeyCode(id) + ")"
 	}
-	found(fmt.Sprintf("the row %s of table %s was not written by the desk: its MAC does not fit", id, table))
+	found(fmt.Sprintf("row %s of table %s was not written by the desk: its checksum (MAC) is wrong", id, table))
 }
 
 // believed are the approvals of a page whose MACs fit, as far as the log is compared with them. The others are named. Most

@@ -26,7 +26,7 @@ func (s *Store) Run(ctx context.Context) error {
 		case <-s.closing:
 			return nil
 		default:
-			return errors.New("the store's Run was called twice")
+			return errors.New("the store was started twice; this is an error in approvalbot; please report it")
 		}
 	}
 	defer close(s.ended)
@@ -144,7 +144,7 @@ func (s *Store) commit(jobs []*job) {
 	for i, j := range jobs {
 		switch o := &outcomes[i]; {
 		case o.panicked != nil:
-			s.log.Error("store: an error in the desk itself stopped a change, which was not stored; please report "+
+			s.log.Error("store: a change was not stored because of an error in approvalbot; please report "+
 				"it", "panic", o.panicked, "stack", string(o.stack))
 		case o.err == nil:
 			o.err = err
@@ -272,7 +272,7 @@ func (b *batch) commit(from string) error {
 
 func (w *writer) begin(careful bool) (*batch, error) {
 	if err := w.open(); err != nil {
-		return nil, fmt.Errorf("no transaction could begin: %w", err)
+		return nil, fmt.Errorf("the database could not begin a transaction: %w", err)
 	}
 	return &batch{writer: w, counted: map[string]int{}, careful: careful}, nil
 }

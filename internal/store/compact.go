@@ -29,8 +29,8 @@ type Compaction struct {
 func OpenToCompact(ctx context.Context, o Options) (_ *Compaction, err error) {
 	path, file := strings.CutPrefix(o.URL, "sqlite:")
 	if !file || path == memory {
-		return nil, errors.New("only a SQLite file can be compacted here: PostgreSQL uses room again by itself, and gives it " +
-			"back to the disk by VACUUM FULL, which locks each table meanwhile")
+		return nil, errors.New("only a SQLite file can be compacted here. PostgreSQL reuses free space by itself; to " +
+			"give space back to the disk, run VACUUM FULL in PostgreSQL, which locks each table while it runs")
 	}
 	s, err := OpenExisting(ctx, o)
 	if err != nil {
@@ -72,8 +72,8 @@ func (c *Compaction) Fits() bool { return c.Disk < 0 || c.Disk >= c.Needs }
 // closed then, and nothing else done with it.
 func (c *Compaction) Run(ctx context.Context) (bytes int64, err error) {
 	if !c.Fits() {
-		return 0, fmt.Errorf("the disk of %s has %d bytes left, but the copy needs %d beside the old file until it "+
-			"replaces that file: make room, or move the store to a larger disk", c.path, c.Disk, c.Needs)
+		return 0, fmt.Errorf("the disk of %s has %d bytes free, but the compacted copy needs %d beside the old file: "+
+			"free some space, or move the store to a larger disk", c.path, c.Disk, c.Needs)
 	}
 	old, err := os.Stat(c.path)
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *Compaction) Run(ctx context.Context) (bytes int64, err error) {
 	}
 	b, err := inspect(ctx, draft)
 	if err == nil && (b.Last != seq || b.Head != hash) {
-		err = errors.New("the copy's log differs from the store's")
+		err = errors.New("the log of the copy differs from the log of the store")
 	}
 	if err == nil {
 		err = syncFile(draft)
@@ -120,12 +120,12 @@ func (c *Compaction) copyAlone(ctx context.Context, draft string) error {
 	}
 	var journal string
 	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode = DELETE").Scan(&journal); err != nil || journal != "delete" {
-		return fmt.Errorf("another program has %s open, such as a backup or a check of "+
-			"its log: try again when that has ended", c.path)
+		return fmt.Errorf("another program has %s open, such as a backup or a check of its log: try again when that "+
+			"program has ended", c.path)
 	}
 	_, err := db.ExecContext(ctx, "VACUUM INTO $1", draft)
 	if err = errors.Join(err, db.Close()); err != nil {
-		return fmt.Errorf("store %s cannot be copied, and is as it was: %w", c.path, err)
+		return fmt.Errorf("store %s was not changed, because it cannot be copied: %w", c.path, err)
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func TestCompact_FullDisk(t *testing.T) {
 	require.NoError(t, err)
 	c.Disk = c.Needs - 1
 	_, err = c.Run(ctx)
-	require.ErrorContains(t, err, "make room")
+	require.ErrorContains(t, err, "free some space")
 	require.NoError(t, c.Close())
 	require.NoFileExists(t, filepath.Join(dir, "desk.db"+draftSuffix))
 	openAndClose(t, o, func(s *Store) {

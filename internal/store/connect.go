@@ -167,7 +167,7 @@ func storableArgs(args []any) error {
 	for _, a := range args {
 		if s, is := a.(string); is && !storable(s) {
 			return approval.Refuse(approval.CodeInvalidRequest,
-				"Text with a NUL character or invalid UTF-8 in it cannot be stored or looked for.")
+				"Text with a NUL character or invalid UTF-8 in it cannot be stored or searched for.")
 		}
 	}
 	return nil
@@ -205,7 +205,8 @@ func (a *answer) Next() bool {
 func (a *answer) Scan(dest ...any) error {
 	row := a.rows[a.at-1]
 	if len(dest) != len(row) {
-		return fmt.Errorf("%d columns are scanned into %d", len(row), len(dest))
+		return fmt.Errorf("the database gave %d columns, but %d were expected; this is an error in approvalbot; "+
+			"please report it", len(row), len(dest))
 	}
 	for i, d := range dest {
 		v := row[i]
@@ -220,7 +221,8 @@ func (a *answer) Scan(dest ...any) error {
 				return err
 			}
 		default:
-			return fmt.Errorf("column %d cannot be scanned into %T", i+1, d)
+			return fmt.Errorf("column %d cannot be read as %T; this is an error in approvalbot; please report "+
+				"it", i+1, d)
 		}
 	}
 	return nil

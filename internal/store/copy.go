@@ -66,11 +66,11 @@ func Copy(ctx context.Context, from, to *Store) (Copied, error) {
 	to.saying.say("checking the log of the store to copy from", 0, 0)
 	n, head, err := from.Verify(ctx)
 	if err != nil {
-		return c, fmt.Errorf("the store to copy from is not whole, and is not copied: %w", err)
+		return c, fmt.Errorf("the store to copy from failed its check, so it was not copied: %w", err)
 	}
 	if n == 0 {
-		return c, errors.New("the store to copy from has no record in its log, so it has no data to copy: is it the " +
-			"one that the desk used?")
+		return c, errors.New("the store to copy from has an empty log, so there is no data to copy; name the store " +
+			"that the desk used")
 	}
 	err = to.do(ctx, func(t *tx) error {
 		c.Rows = map[string]int{}
@@ -81,7 +81,7 @@ func Copy(ctx context.Context, from, to *Store) (Copied, error) {
 		for _, table := range copied {
 			rows, err := t.copyTable(ctx, from, table.table, strings.Split(table.columns, ","), table.key, to.saying)
 			if err != nil {
-				return fmt.Errorf("table %s: %w", table.table, err)
+				return fmt.Errorf("table %s cannot be copied: %w", table.table, err)
 			}
 			c.Rows[table.table] = rows
 		}
@@ -97,10 +97,10 @@ func Copy(ctx context.Context, from, to *Store) (Copied, error) {
 	to.due.touch(anyChats)
 	to.saying.say("checking the log of the copy", 0, 0)
 	if c.Events, c.Head, err = to.Verify(ctx); err == nil && (c.Events != n || c.Head != head) {
-		err = errors.New("its log differs from the log of the store that was copied")
+		err = errors.New("the log of the copy differs from the log of the original")
 	}
 	if err != nil {
-		return c, fmt.Errorf("the copy is not whole, do not use it: %w", err)
+		return c, fmt.Errorf("do not use the copy, because it failed its check: %w", err)
 	}
 	return c, nil
 }
@@ -113,7 +113,8 @@ func (t *tx) empty() error {
 			return err
 		}
 		if n > 0 {
-			return fmt.Errorf("the store to copy to is not empty, it has rows in table %s: name a new one", table.table)
+			return fmt.Errorf("the store to copy to is not empty, because its table %s has rows; name a new "+
+				"store", table.table)
 		}
 	}
 	return nil
@@ -208,8 +209,8 @@ func (m markedTable) carry(names []string, row []any, changes string, from, to k
 	}
 	last := len(row) - 1
 	if from.rows.mac(m.name, columns) != row[last] {
-		return fmt.Errorf("%w; remove that row from the store to copy from, or restore a backup in which the row "+
-			"is as the desk wrote it",
+		return fmt.Errorf("%w; remove that row from the store to copy from, or restore a backup in which the row was "+
+			"not changed yet",
 			from.rows.doubt(m.name, fmt.Sprint(row[0])))
 	}
 	if m.name == "inbound" {

@@ -29,7 +29,8 @@ func parseStart(value string) (logStart, error) {
 	number, hash, _ := strings.Cut(value, " ")
 	seq, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || seq < 2 || hash == "" {
-		return logStart{}, fmt.Errorf("the store's row %s does not name the log's first record: restore a backup", startName)
+		return logStart{}, fmt.Errorf("row %s of table meta does not name the log's first record, so it is damaged: "+
+			"restore a backup", startName)
 	}
 	return logStart{seq, hash}, nil
 }
@@ -73,8 +74,8 @@ func (s *Store) CutLog(ctx context.Context, through int64, hash string, why appr
 		}
 		if through < from.seq || hash == "" || string(have) != hash {
 			t.refused = true
-			return fmt.Errorf("the log cannot be cut at record %d: the log begins at record %d, or the record "+
-				"there has another hash than the export", through, from.seq)
+			return fmt.Errorf("the log cannot be cut at record %d: the log begins at record %d, or the hash of "+
+				"record %[1]d differs between log and export", through, from.seq)
 		}
 		_, err = t.exec(setMeta, startName, strconv.FormatInt(through+1, 10)+" "+hash)
 		t.own.events = append(t.own.events, why)

@@ -84,7 +84,7 @@ func state(err error) string {
 }
 
 // errStale says that another instance was faster: look again.
-var errStale = fmt.Errorf("another instance changed the same records first, each time; try again")
+var errStale = fmt.Errorf("other instances changed the same records first at every attempt; try again")
 
 // errCareful asks for another attempt with savepoints.
 var errCareful = errors.New("a job failed after it had written")

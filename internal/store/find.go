@@ -202,7 +202,7 @@ func (s *Store) Sealed(ctx context.Context, key string) ([]byte, error) {
 	case !found:
 		return nil, notFound()
 	case value == "":
-		return nil, approval.Refuse(approval.CodeRetryDataGone, "The call itself is no longer kept.")
+		return nil, approval.Refuse(approval.CodeRetryDataGone, "The desk no longer keeps the arguments of this call.")
 	}
 	return s.keys.open(key, string(value))
 }

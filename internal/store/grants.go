@@ -40,7 +40,8 @@ func grantName(g approval.Grant) string {
 func (t *tx) addGrant(g approval.Grant) error {
 	name := grantName(g)
 	if g.ID == "" || g.Owner == "" || name == "" {
-		return fmt.Errorf("grant %q lacks its id, owner or what it covers", g.ID)
+		return fmt.Errorf("grant %q has no id, no owner or no subject; this is an error in approvalbot; please "+
+			"report it", g.ID)
 	}
 	body, err := json.Marshal(g)
 	if err != nil {

@@ -133,13 +133,13 @@ func (s *Store) firstID(ctx context.Context, q plainTx, mark string, due bool) e
 			return err
 		}
 		if n == "marked" {
-			return fmt.Errorf("the store's row %s in table meta is missing, although table %s has rows with MACs, "+
-				"so somebody removed it: restore a backup", storeIDName, table.name)
+			return fmt.Errorf("the store's row %s in table meta is missing, although table %s has rows with MACs, so "+
+				"somebody removed the row: restore a backup", storeIDName, table.name)
 		}
 		had = had || n != ""
 	}
 	if had && !due {
-		return fmt.Errorf("the store's row %s in table meta is missing, and no row has a MAC any more, so somebody "+
+		return fmt.Errorf("the store's row %s in table meta and the MACs of all rows are missing, so somebody "+
 			"removed them: restore a backup", storeIDName)
 	}
 	if _, err := os.Stat(mark); had && err == nil {
@@ -216,8 +216,8 @@ func (s *Store) noteMarked(mark string) {
 		err = errors.Join(err, f.Sync(), f.Close(), syncDir(filepath.Dir(mark)))
 	}
 	if err != nil {
-		s.log.Warn("could not write the file KEYFILE.marked: make it there yourself, it may be empty. Without it, "+
-			"the desk would trust a database that was put back to an older release's state", "path", mark, "reason", err)
+		s.log.Warn("could not write the file KEYFILE.marked; create it yourself (it may be empty). Without it, the "+
+			"desk would trust a database that was put back to an older release's state", "path", mark, "reason", err)
 	}
 }
 
@@ -249,8 +249,7 @@ func remark(ctx context.Context, q marker, from, to keyring, tables []markedTabl
 		write := "UPDATE " + table.name + " SET mac = $1 WHERE " + table.isRow(1)
 		err := table.walk(ctx, q, func(row []any, mac string, key []any) error {
 			if from.rows != nil && from.rows.mac(table.name, row) != mac {
-				return fmt.Errorf("%w; remove that row, or restore a backup in which the row is as the desk wrote "+
-					"it",
+				return fmt.Errorf("%w; remove that row, or restore a backup in which the row was not changed yet",
 					from.rows.doubt(table.name, words(key)))
 			}
 			_, err := q.exec(write, append([]any{to.rows.mac(table.name, row)}, key...)...)

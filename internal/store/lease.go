@@ -98,7 +98,7 @@ func (s *Store) Hold(ctx context.Context, name string, fn func(ctx context.Conte
 		if !again || ctx.Err() != nil {
 			return err
 		}
-		s.log.Warn("a lease was lost; waiting for it again, and until then another instance may do its work",
+		s.log.Warn("a lease was lost; another instance may do the work until this instance has the lease again",
 			"lease", name, "reason", err)
 	}
 }

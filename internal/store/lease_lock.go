@@ -54,8 +54,8 @@ func (s *Store) keepLock(ctx context.Context) {
 		}
 		if err.Error() != said {
 			said = err.Error()
-			s.log.Warn("could not get a database lock that ends with this instance; if this instance dies, the "+
-				"others wait ten seconds for its leases", "reason", err)
+			s.log.Warn("could not get a database lock; if this instance crashes, the other instances wait ten "+
+				"seconds before they take its leases", "reason", err)
 		}
 		select {
 		case <-time.After(lockAgain):
@@ -89,7 +89,7 @@ func (s *Store) holdLock(ctx context.Context) error {
 		return err
 	}
 	if got != "t" {
-		return errors.New("the database gives this instance no lock")
+		return errors.New("the database refused this instance a lock")
 	}
 	s.heartbeat.lockIs(number, asked.Add(lockTrust))
 	defer s.heartbeat.unlock(number)

@@ -213,8 +213,8 @@ func parseCursor(s string) (created int64, key string, err error) {
 		created, err = strconv.ParseInt(ms, 10, 64)
 	}
 	if err != nil || !ok {
-		return 0, "", approval.Invalid(approval.FieldError{Field: "cursor", Problem: "is not a " +
-			"cursor that an earlier page gave"})
+		return 0, "", approval.Invalid(approval.FieldError{Field: "cursor", Problem: "is not the nextCursor of an " +
+			"earlier page"})
 	}
 	return created, key, nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // errHeld is that another process has the lock.
-var errHeld = errors.New("another process holds it")
+var errHeld = errors.New("another process holds the lock")
 
 // fileLock is a file whose exclusive lock this process has.
 type fileLock struct{ file *os.File }
@@ -39,8 +39,8 @@ func lockFile(path string) (*fileLock, error) {
 	defer f.Close()
 	if errors.Is(err, errHeld) {
 		pid, _ := io.ReadAll(io.LimitReader(f, 20))
-		return nil, fmt.Errorf("store is in use: process %s holds %s; stop that process, or give this desk a store "+
-			"of its own",
+		return nil, fmt.Errorf("store is in use: process %s has locked %s; stop that process, or give this desk a "+
+			"store of its own",
 			strings.TrimSpace(string(pid)), path)
 	}
 	return nil, fmt.Errorf("store lock %s cannot be taken: %w", path, err)

@@ -85,7 +85,7 @@ func (b *batch) takeHead() (head logHead, err error) {
 		return head, err
 	}
 	if found, err := one(rows, (*number)(&head.seq), (*text)(&head.hash)); err != nil || !found {
-		return head, fmt.Errorf("the log's head cannot be taken: %w", err)
+		return head, fmt.Errorf("the log's head (its newest record's number and hash) cannot be read: %w", err)
 	}
 	return head, nil
 }

@@ -93,7 +93,8 @@ func theirKey(ctx context.Context, p *pool, file string) (keyring, error) {
 	if value == "" {
 		schema, err := readOne(ctx, p, schemaNow)
 		if n, no := strconv.Atoi(schema); err == nil && (no != nil || n >= macSchema) {
-			err = fmt.Errorf("the store's row %s in table meta is gone, so no row's MAC can be checked: restore a backup", storeIDName)
+			err = fmt.Errorf("the store's row %s in table meta is missing, so no row's MAC can be checked: restore a "+
+				"backup", storeIDName)
 		}
 		return ring, err // an older release's rows have no MACs
 	}

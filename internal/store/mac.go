@@ -194,8 +194,8 @@ type Disbelieved struct {
 
 // Error names the row, and how all such are found.
 func (d *Disbelieved) Error() string {
-	return fmt.Sprintf("row %.80q of table %s was not written by this desk: its MAC does not fit, so it does "+
-		"not count; look with: approvalbot audit verify", d.ID, d.Table)
+	return fmt.Sprintf("row %.80q of table %s was not written by this desk (its MAC is wrong), so the desk ignores "+
+		"the row; check the store with: approvalbot audit verify", d.ID, d.Table)
 }
 
 // Unwrap is what a caller may be told.

@@ -78,7 +78,7 @@ func migrate(
 		}
 	}
 	if _, err := m.Up(ctx); err != nil {
-		return 0, fmt.Errorf("store %s: migrating its schema from %d to %d: %w", path, have, newest, err)
+		return 0, fmt.Errorf("store %s: its schema cannot be migrated from %d to %d: %w", path, have, newest, err)
 	}
 	if err := writeNeeds(ctx, db, needs); err != nil {
 		return 0, fmt.Errorf("store %s: %w", path, err)
@@ -92,12 +92,12 @@ func livesWith(ctx context.Context, db *sql.DB, path string, have, knows int64) 
 	var needs int64
 	err := db.QueryRowContext(ctx, `SELECT CAST(value AS BIGINT) FROM meta WHERE name = $1`, needsName).Scan(&needs)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("store %s has schema %d, but cannot say which versions work with it: %w", path, have, err)
+		return fmt.Errorf("store %s has schema %d, but the note which versions work with that schema cannot be read: "+
+			"%w", path, have, err)
 	}
 	if err != nil || needs > knows {
-		return fmt.Errorf("store %s has schema %d, but this program knows only schemas "+
-			"up to %d: run the newer program, or "+
-			"restore the backup made before it", path, have, knows)
+		return fmt.Errorf("store %s has schema %d, but this program knows only schemas up to %d: run a newer version "+
+			"of approvalbot, or restore the backup made before the upgrade", path, have, knows)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func writeNeeds(ctx context.Context, db *sql.DB, needs int64) error {
  ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE CAST(meta.value AS BIGINT) < CAST(excluded.value AS BIGINT)`,
 		needsName, strconv.FormatInt(needs, 10))
 	if err != nil {
-		return fmt.Errorf("cannot record which versions work with this schema: %w", err)
+		return fmt.Errorf("the note which versions work with this schema cannot be stored: %w", err)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	case strings.HasPrefix(o.URL, "postgres://"), strings.HasPrefix(o.URL, "postgresql://"):
 		err = s.openPostgres(ctx, o)
 	default:
-		err = errors.New("the store's URL is neither sqlite:<path> nor postgres://…")
+		err = errors.New("the store's URL must be sqlite:<path> or postgres://…")
 	}
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (s *Store) afterDamage(ctx context.Context, path string) error {
 	var found string
 	err := s.write.db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found)
 	if err != nil || found != "ok" {
-		return fmt.Errorf("store %s is not whole, because %s; restore a backup", path, s.damage)
+		return fmt.Errorf("store %s is damaged, because %s; restore a backup", path, s.damage)
 	}
 	_, err = s.write.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	return err

@@ -184,7 +184,7 @@ func TestNewerSchema_ThatDoesNotSayWhatItNeeds(t *testing.T) {
 			return err
 		}))
 	})
-	refused(t, o, "has schema 99", fmt.Sprintf("only schemas up to %d", newest(t)), "run the newer program")
+	refused(t, o, "has schema 99", fmt.Sprintf("only schemas up to %d", newest(t)), "run a newer version")
 }
 
 func TestKeyFile(t *testing.T) {

@@ -256,9 +256,10 @@ func stateOf(a approval.Approval) rowState {
 func (o logged) older(row rowState) string {
 	switch {
 	case o.skips:
-		return "the log says that an older row of it was put back"
+		return "the log shows that somebody put back an older state of the approval"
 	case o.record != 0 && o.record != row.records:
-		return fmt.Sprintf("the log's newest record of it is number %d, and the row's %d", o.record, row.records)
+		return fmt.Sprintf("the approval's newest record is number %d in the log, but number %d in the "+
+			"store", o.record, row.records)
 	}
 	return ""
 }
@@ -268,16 +269,16 @@ func (o logged) contradicts(row rowState) string {
 	switch {
 	case row.status != approval.Approved:
 		if o.allowed {
-			return "the log says that it was allowed, and the row that it is " + string(row.status)
+			return "the log says that the approval was allowed, but the store says that it is " + string(row.status)
 		}
 	case !o.allowed:
-		return "the row says that it was allowed, and the log does not"
+		return "the store says that the approval was allowed, but the log does not say so"
 	case o.claims > row.claims || !row.claimed && o.since > 0:
-		return "the log says that it was handed out, and the row does not"
+		return "the log says that the call was handed out, but the store does not say so"
 	case row.claimed && o.since == 0:
-		return "the row says that it was handed out, and the log does not"
+		return "the store says that the call was handed out, but the log does not say so"
 	case o.revoked && !row.revoked:
-		return "the log says that it was revoked, and the row does not"
+		return "the log says that the approval was revoked, but the store does not say so"
 	}
 	return o.older(row)
 }
@@ -305,9 +306,10 @@ func (t *tx) current(c core.Change, before *approval.Approval) error {
 	}
 	t.refused = true
 	_ = t.keys.rows.doubt("events", before.Key) // logged and counted
-	return &approval.Error{Code: approval.CodeNotClaimable, Why: approval.WhyPolicy, Message: "The desk's log and its record of " +
-		before.Code + " differ, so it is neither allowed nor handed out: " + what +
-		"; an operator looks with: approvalbot audit verify."}
+	return &approval.Error{Code: approval.CodeNotClaimable, Why: approval.WhyPolicy, Message: "The desk's log and " +
+		"its store contradict each other about " +
+		before.Code + ", so the call is neither allowed nor handed out: " + what +
+		". An operator can check both with: approvalbot audit verify."}
 }
 
 // unended leaves out the grants that have ended by the log: a row that was removed may have been

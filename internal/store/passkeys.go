@@ -185,7 +185,7 @@ func (t *tx) addPasskey(p *signin.Passkey) error {
 		suspended, err = t.count(isSuspended, p.ID)
 	}
 	if err == nil && (n == 0 || suspended > 0) {
-		err = approval.Refuse(approval.CodeIDConflict, "That passkey is known here already.")
+		err = approval.Refuse(approval.CodeIDConflict, "That passkey is already registered.")
 	}
 	return err
 }
@@ -328,5 +328,5 @@ func noPasskey() error {
 }
 
 func noCeremony() error {
-	return approval.Refuse(approval.CodeNotFound, "This use of a passkey has ended, or never began: begin it again.")
+	return approval.Refuse(approval.CodeNotFound, "The desk no longer waits for this passkey: begin again.")
 }

@@ -170,9 +170,10 @@ func (a policyVersion) judge(policyHash, build string) error {
 	case a.counts == policyHash:
 		return nil
 	case a.build != build:
-		return approval.Refuse(approval.CodeUnavailable, "This instance judges no call: it has policy %[1].12s, but the "+
-			"policy in force on this database (generation %[2]d) is %[3].12s of another version of the program. "+
-			"Replace this instance. To go back to its version, reload its configuration.", policyHash, a.generation, a.counts)
+		return approval.Refuse(approval.CodeUnavailable, "This instance judges no call: it has policy %[1].12s, but "+
+			"another version of the program has put policy %[3].12s in force on this database (generation %[2]d). "+
+			"Replace this instance, or reload its configuration to put its own policy in "+
+			"force.", policyHash, a.generation, a.counts)
 	}
 	return approval.Refuse(approval.CodeUnavailable, "This instance judges no call: it has policy %[1].12s, but the "+
 		"policy in force on this database (generation %[2]d) is %[3].12s. Give all instances the same configuration "+

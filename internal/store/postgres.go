@@ -149,7 +149,8 @@ func (s *Store) checkServer(ctx context.Context, config *pgx.ConnConfig) (shown 
 		return "", fmt.Errorf("the store cannot be opened: %w; start PostgreSQL, or correct store.url", err)
 	}
 	if n, err := strconv.Atoi(version); err != nil || n < oldestPostgres*10000 {
-		return "", fmt.Errorf("the store's PostgreSQL has version number %s, but the oldest supported is %d", version,
+		return "", fmt.Errorf("the store's PostgreSQL has version number %s, but %d is the oldest that is supported: "+
+			"update PostgreSQL", version,
 			oldestPostgres)
 	}
 	if encoding != "UTF8" {

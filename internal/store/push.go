@@ -39,7 +39,8 @@ func (s *Store) KeepPush(
 		if int(n) >= limit {
 			t.refused = true
 			return approval.Refuse(approval.CodeRateLimited,
-				"You are notified in %d browsers, which is the limit; end one of them first.", n)
+				"You get notifications in %d browsers, which is the limit. Turn them off in one of these browsers "+
+					"first.", n)
 		}
 		t.own.events = append(t.own.events, e)
 		if err := t.notices(tell); err != nil {
@@ -96,7 +97,7 @@ func orNotFound(err error) error {
 	if err != nil {
 		return err
 	}
-	return approval.Refuse(approval.CodeNotFound, "There is no such subscription.")
+	return approval.Refuse(approval.CodeNotFound, "There is no such subscription to notifications.")
 }
 
 // PushOf gives a person's subscriptions, oldest first.

@@ -61,7 +61,7 @@ func RotateKey(ctx context.Context, o Options, keepOld bool, retire Retiring) (r
 	if keepOld {
 		r.OldFile = file + ".old-" + r.OldID
 		if err := os.Link(file, r.OldFile); err != nil && !errors.Is(err, os.ErrExist) {
-			return r, fmt.Errorf("the old key cannot be kept: %w", err)
+			return r, fmt.Errorf("the old key cannot be saved beside the key file: %w", err)
 		}
 	}
 	fault.Point("after-old-key-kept")

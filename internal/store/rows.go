@@ -39,7 +39,7 @@ func (t *text) Scan(v any) error {
 	case []byte:
 		*t = text(v)
 	default:
-		return fmt.Errorf("column is %T, not text", v)
+		return fmt.Errorf("a column of the database has %T instead of text", v)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func TestSchemaSteps_OlderProgramOnAFile(t *testing.T) {
 	upgrade(additive, unsafe+"-- +goose Up\nALTER TABLE approvals DROP COLUMN more;\n",
 		"-- +goose Up\nCREATE TABLE more (x TEXT);\n")
 	refused(t, o, fmt.Sprintf("has schema %d", newest(t)+3), fmt.Sprintf("only schemas up to %d", newest(t)),
-		"run the newer program")
+		"run a newer version")
 }
 
 // What is not marked unsafe takes nothing away that an older program could use; an index that it makes anew

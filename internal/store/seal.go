@@ -68,8 +68,8 @@ func (k keyring) open(approval, value string) ([]byte, error) {
 	}
 	call, err := k.calls.Open(nil, nil, box, []byte(approval))
 	if err != nil {
-		return nil, fmt.Errorf("the sealed call of approval %s is damaged, or belongs to another approval: this "+
-			"key does not open it", approval)
+		return nil, fmt.Errorf("the sealed call of approval %s cannot be opened with the store's key: the call is "+
+			"damaged, or belongs to another approval", approval)
 	}
 	return call, nil
 }

@@ -110,7 +110,7 @@ func (t *tx) useUp(in signin.SignedIn) error {
 	}
 	if in.Once != "" {
 		if n, err := t.exec(spendOnce, in.Once, in.OnceMs); err != nil || n == 0 {
-			return orRefuse(err, approval.CodeAlreadyUsed, "This was already used to sign in.")
+			return orRefuse(err, approval.CodeAlreadyUsed, "This link or passkey answer was already used to sign in.")
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func (p *pool) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
 	}
 	st, err := p.db.PrepareContext(ctx, text)
 	if err != nil {
-		return nil, fmt.Errorf("preparing %.60q: %w", text, err)
+		return nil, fmt.Errorf("the database cannot prepare the statement %.60q: %w", text, err)
 	}
 	if other, had := p.stmts.LoadOrStore(text, st); had {
 		st.Close()

@@ -172,23 +172,23 @@ func testRefusals(t *testing.T, s *Store) {
 func testInconsistent(t *testing.T, s *Store) {
 	a := create(t, s, pendingApproval("bot"), core.Change{})
 	for name, c := range map[string]func(approval.Approval) core.Change{
-		"version 7":              func(a approval.Approval) core.Change { a.Version = 7; return core.Change{Approval: a} },
-		"change its code":        func(a approval.Approval) core.Change { a.Code = "ZZZZZZ"; return core.Change{Approval: a} },
-		"names another approval": func(a approval.Approval) core.Change { a.Key = "x"; return core.Change{Approval: a} },
+		"version 7":           func(a approval.Approval) core.Change { a.Version = 7; return core.Change{Approval: a} },
+		"change its code":     func(a approval.Approval) core.Change { a.Code = "ZZZZZZ"; return core.Change{Approval: a} },
+		" contains approval ": func(a approval.Approval) core.Change { a.Key = "x"; return core.Change{Approval: a} },
 	} {
 		_, err := s.Update(ctx, a.Key, func(a approval.Approval) (core.Change, error) { return c(a), nil })
 		require.ErrorContains(t, err, name)
 	}
 	err := s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) { return []core.Change{{Approval: a}}, nil })
-	require.ErrorContains(t, err, "neither for a new approval")
+	require.ErrorContains(t, err, "which was not read before")
 	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) { return []core.Change{{New: true}}, nil })
-	require.ErrorContains(t, err, "lacks")
+	require.ErrorContains(t, err, "has no key")
 	next := pendingApproval("bot")
 	next.Code = a.Code
 	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) {
 		return []core.Change{{Approval: next, New: true}}, nil
 	})
-	require.ErrorContains(t, err, "not the code of its key")
+	require.ErrorContains(t, err, "its key gives another code")
 	got, err := s.Get(ctx, a.Key)
 	require.NoError(t, err)
 	require.Equal(t, a, got)
@@ -253,7 +253,7 @@ func testSealed(t *testing.T, s *Store) {
 	require.True(t, strings.HasPrefix(value, s.keys.id+":"))
 	require.NotContains(t, value, "hunter2")
 	_, err = s.keys.open(b.Key, value)
-	require.ErrorContains(t, err, "does not open", "it is bound to its approval")
+	require.ErrorContains(t, err, "cannot be opened with the store's key", "it is bound to its approval")
 
 	change(t, s, a.Key, func(a approval.Approval) core.Change { return ended(a, approval.Denied) })
 	_, err = s.Sealed(ctx, a.Key)

@@ -63,13 +63,16 @@ func (c Checked) Diagnostic(now time.Time) core.Diagnostic {
 	when := at.UTC().Format("2006-01-02 15:04 UTC")
 	switch {
 	case c.AtMs == 0:
-		return core.OK(what, "the whole log and the rows have not been checked yet; the desk does it within some hours of its start, then weekly")
+		return core.OK(what, "the whole log and the rows have not been checked yet; the desk checks them within some "+
+			"hours of its start, then weekly")
 	case c.Problem != "":
-		return core.Fail(what, "on "+when+" it was found: "+c.Problem, "run approvalbot audit verify, which names all, and see docs/audit.md")
+		return core.Fail(what, "on "+when+" the check "+
+			"found: "+c.Problem, "run approvalbot audit verify to list all problems, and see docs/audit.md")
 	case now.Sub(at) > staleCheck:
-		return core.Warn(what, "the whole log and the rows were last checked on "+when, "run approvalbot audit verify, and look at the desk's log")
+		return core.Warn(what, "the whole log and the rows were last checked on "+when, "run approvalbot audit "+
+			"verify, and look in the desk's log for why the weekly check did not run")
 	}
-	return core.OK(what, "the whole log and the rows are as the desk wrote them, by the check of "+when)
+	return core.OK(what, "the whole log and the rows were unchanged at the check of "+when)
 }
 
 // LastChecked gives the last check of the whole log; the zero value if there was no check, or if something else than

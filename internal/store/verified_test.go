@@ -22,7 +22,7 @@ func TestLastChecked(t *testing.T) {
 		require.Equal(t, core.LevelOK, last().Diagnostic(at).Level, "there was none yet")
 		require.NoError(t, s.NoteChecked(ctx, Checked{AtMs: at.UnixMilli()}))
 		require.Equal(t, Checked{AtMs: at.UnixMilli()}, last())
-		require.Contains(t, last().Diagnostic(at.Add(24*time.Hour)).Text, "by the check of 2026-05-04 03:02 UTC")
+		require.Contains(t, last().Diagnostic(at.Add(24*time.Hour)).Text, "at the check of 2026-05-04 03:02 UTC")
 		require.Equal(t, core.LevelWarn, last().Diagnostic(at.Add(16*24*time.Hour)).Level)
 		bad := Checked{AtMs: at.UnixMilli(), Problem: "the row x of table grants was not written by the desk"}
 		require.NoError(t, s.NoteChecked(ctx, bad))

@@ -30,10 +30,10 @@ func (d Damage) String() string {
 	if d.Frame == 0 {
 		at = "in its header"
 	}
-	text := fmt.Sprintf("the write-ahead log is damaged %s: %d frames from there on, with %d commits, are dropped",
+	text := fmt.Sprintf("the write-ahead log is damaged %s: the %d frames from there on, with %d commits, are lost",
 		at, d.Frames, d.Commits)
 	if d.LastOnly {
-		text += " (the last commit alone: after a power cut its caller was not told of it)"
+		text += " (only the last commit: if power failed, its caller was never told that it was stored)"
 	}
 	return text
 }

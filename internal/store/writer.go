@@ -108,7 +108,7 @@ func (w *writer) stmt(text string) (*sql.Stmt, error) {
 	if st == nil {
 		var err error
 		if st, err = w.conn.PrepareContext(context.Background(), text); err != nil {
-			return nil, fmt.Errorf("preparing %.60q: %w", text, err)
+			return nil, fmt.Errorf("the database cannot prepare the statement %.60q: %w", text, err)
 		}
 		w.stmts[text] = st
 	}
@@ -121,7 +121,7 @@ func (w *writer) exec(text string, args ...any) (int64, error) {
 	if w.dialect.many {
 		a, err := w.ask(text, args)
 		if err == nil && text == "COMMIT" && a.tag.String() == "ROLLBACK" {
-			err = errors.New("the transaction had failed before, so COMMIT rolled it back")
+			err = errors.New("the transaction failed before its COMMIT, so the database rolled it back")
 		}
 		if err != nil {
 			return 0, err
