@@ -38,16 +38,20 @@ func admit(who Caller, call approval.Call, rules *Rules) (sealed approval.Sealed
 	switch {
 	case call.CallbackURL == "" || !approval.ValidCallback(call.CallbackURL):
 	case who.Callbacks == NoCallbacks:
-		bad = append(bad, approval.FieldError{Field: "callbackUrl", Problem: "needs a token with a callbackSecret, which signs the call"})
+		bad = append(bad, approval.FieldError{Field: "callbackUrl", Problem: "needs a token with a callbackSecret, " +
+			"by which the desk signs the callback"})
 	case who.Callbacks == SecureCallbacks && !strings.HasPrefix(call.CallbackURL, "https:"):
-		bad = append(bad, approval.FieldError{Field: "callbackUrl", Problem: "must be https here"})
+		bad = append(bad, approval.FieldError{Field: "callbackUrl", Problem: "must begin with https, because this " +
+			"token sends callbacks over https only"})
 	}
 	if who.RequireRequester && call.Requester == nil {
 		bad = append(bad, approval.FieldError{Field: "requester",
-			Problem: "must say which human asked the agent, as {channel, userId} or {person}: this token has requireRequester"})
+			Problem: "must name the human who asked the agent, as {channel, userId} or {person}, because this token " +
+				"has requireRequester"})
 	}
 	if r := call.Requester; r != nil && r.Person != "" && !rules.People.Known(r.Person) {
-		bad = append(bad, approval.FieldError{Field: "requester.person", Problem: "is not a configured person"})
+		bad = append(bad, approval.FieldError{Field: "requester.person", Problem: "is not a person in the desk's " +
+			"configuration"})
 	}
 	if len(bad) > 0 {
 		return sealed, approval.Invalid(bad...)
@@ -58,7 +62,8 @@ func admit(who Caller, call approval.Call, rules *Rules) (sealed approval.Sealed
 	if o := call.Origin; o != nil && !rules.Router.Names(*o) &&
 		!slices.ContainsFunc(who.SessionChats, func(t approval.Target) bool { return t.Names(*o) }) {
 		return sealed, approval.Refuse(approval.CodeOriginNotAllowed,
-			"This token may not name that chat as its origin: neither its sessionChats nor the routing targets do.")
+			"This token may not give that chat as the origin: the chat is neither in the token's sessionChats nor in "+
+				"the routing targets.")
 	}
 	return sealed, nil
 }

@@ -124,7 +124,7 @@ func TestAdversary_T3_ADenyThatComesAfterTheRound(t *testing.T) {
 	}
 	_, err := d.VoteAs(ctx, carol, a.Code, approval.Deny, "", "")
 	require.Equal(t, "already_resolved", why(err))
-	require.Contains(t, err.Error(), "alice, bob let it run again")
+	require.Contains(t, err.Error(), "alice, bob allowed a retry")
 	require.Contains(t, err.Error(), "approvalbot revoke "+a.Code)
 }
 

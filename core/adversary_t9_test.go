@@ -380,7 +380,7 @@ func TestAdversary_T9_ARequestUnderTheIDOfAChangedRow(t *testing.T) {
 	i.exec("UPDATE approvals SET body = body || ' ' WHERE key = ?", a.Key)
 	_, _, err := d.Submit(t.Context(), agent, call("ask", named("deploy-1")))
 	require.Equal(t, approval.CodeIDConflict, approval.CodeOf(err))
-	require.ErrorContains(t, err, "ask under another id")
+	require.ErrorContains(t, err, "Ask under another id")
 	_, _, err = d.Submit(t.Context(), agent, call("ask", func(c *approval.Call) { c.ID, c.Supersedes = "deploy-2", "deploy-1" }))
 	require.Equal(t, approval.CodeInvalidRequest, approval.CodeOf(err))
 	b := d.submit(t, "ask", named("deploy-2"))

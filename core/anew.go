@@ -28,7 +28,8 @@ func anew[T any](ctx context.Context, g *Gate, key string, try func() (T, error)
 			if err := g.Absences().Learn(ctx); err != nil {
 				g.log.Error("could not read absences, so a vote or claim was refused; it may be tried again",
 					"approval", key, "reason", err)
-				return none, approval.Refuse(approval.CodeUnavailable, "The desk cannot read absences now; try again in a moment.")
+				return none, approval.Refuse(approval.CodeUnavailable, "The desk cannot read who is away now; try "+
+					"again in a moment.")
 			}
 		default:
 			return out, err

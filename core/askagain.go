@@ -30,9 +30,11 @@ func endCoolDown(a approval.Approval, b Ballot, found []approval.Grant, rules *R
 	c := Change{Approval: next, Unchanged: a.CoolsUntilMs == 0, Redraw: a.CoolsUntilMs != 0}
 	switch {
 	case !a.Final():
-		c.Refusal = approval.Refuse(approval.CodeDecisionNotOffered, "%s still waits for a decision.", a.Code)
+		c.Refusal = approval.Refuse(approval.CodeDecisionNotOffered, "%s is still pending, so there is no cool-down "+
+			"to end.", a.Code)
 	case i >= 0 && found[i].Approval != a.Key:
-		c.Refusal = approval.Refuse(approval.CodeAlreadyResolved, "%s, so the newer card lets it be asked again.", deniedText(found[i], now))
+		c.Refusal = approval.Refuse(approval.CodeAlreadyResolved, "%s. To let it be asked again, use the card of "+
+			"that newer decision.", deniedText(found[i], now))
 	case i >= 0:
 		c.Approval.AskAgainBy, c.EndGrant, c.Unchanged, c.Redraw = v.Name(), found[i].ID, false, true
 		c.Events = []approval.Event{found[i].Event(approval.EventUngranted, v.Name(), now)}

@@ -124,7 +124,7 @@ func TestEndCoolDown_WhatIsOver(t *testing.T) {
 		b := d.denied(t, "ask")
 		_, err = d.endCoolDown(t, a, "1")
 		require.Equal(t, approval.CodeAlreadyResolved, approval.CodeOf(err))
-		require.ErrorContains(t, err, "the newer card")
+		require.ErrorContains(t, err, "the card of that newer decision")
 		require.EqualValues(t, "denied", d.submit(t, "ask").Status)
 		_, err = d.endCoolDown(t, b, "1")
 		require.NoError(t, err)

@@ -36,7 +36,8 @@ func (a Absences) SetAway(ctx context.Context, who Caller, l Leave) (Left, error
 		return Left{}, err
 	}
 	if l.To != "" && l.To == who.Person && l.Person != who.Person {
-		return Left{}, approval.Refuse(approval.CodeForbidden, "You cannot make yourself the delegate of %s: another operator must.", l.Person)
+		return Left{}, approval.Refuse(approval.CodeForbidden, "You cannot make yourself the delegate of %s; another "+
+			"operator can.", l.Person)
 	}
 	return a.gate.leave(ctx, by, l, nil)
 }
@@ -95,7 +96,8 @@ func (g *Gate) absentee(v approval.Voter) (approval.Voter, *approval.Error) {
 	case !d.MayDecide(v):
 		return v, notAnApprover()
 	case v.Person == "":
-		return v, approval.Refuse(approval.CodeNotAnApprover, "Only people named in the configuration can be away, and this account is not one of theirs.")
+		return v, approval.Refuse(approval.CodeNotAnApprover, "Only people in the desk's configuration can be away, "+
+			"and this account belongs to none of them.")
 	}
 	return v, nil
 }
@@ -122,8 +124,8 @@ func (g *Gate) leave(ctx context.Context, by string, l Leave, handled *approval.
 	}
 	notes, err := g.unreachable(ctx, said)
 	if err != nil { // it is said all the same
-		g.log.Error("could not check whether an absence leaves requests without an available "+
-			"approver; the absence counts", "person", l.Person, "reason", err)
+		g.log.Error("could not check whether an absence leaves requests without an available approver; the absence "+
+			"is in force", "person", l.Person, "reason", err)
 	}
 	return Left{said, notes}, nil
 }

@@ -237,7 +237,7 @@ func TestAdversary_I5_WhatADelegateAllowedIsNotTheLenders(t *testing.T) {
 	})
 	require.NoError(t, err)
 	_, err = d.Claim(t.Context(), agent, granted.ID, core.ClaimInput{})
-	require.ErrorContains(t, err, "is an asker of the call now")
+	require.ErrorContains(t, err, "now asks for the call")
 }
 
 func other(c *approval.Call) { c.Params = json.RawMessage(`{"path":"b"}`) }

@@ -29,7 +29,7 @@ type Channel interface {
 
 // ErrPlatform is what an error of a Channel is (errors.Is) when the platform answered
 // that it is in trouble itself (HTTP 5xx): it may be with this message alone.
-var ErrPlatform = errors.New("the platform is in trouble")
+var ErrPlatform = errors.New("the platform reports an internal error")
 
 // Posting is one message to a chat: a card, or a text.
 type Posting struct {

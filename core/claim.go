@@ -48,7 +48,7 @@ func claim(a approval.Approval, in ClaimInput, call approval.Call, policyDenies 
 	}
 	if !repeat && now >= a.ClaimUntilMs {
 		return Change{}, approval.NotClaimable(approval.WhyLate, "The time to claim this approval is over. Ask "+
-			"again, or have people vote for a retry.")
+			"again, or ask people to vote for a retry.")
 	}
 	if err := sameCall(a.Fingerprint, in, call); err != nil {
 		return Change{}, err

@@ -61,7 +61,7 @@ func (g *Gate) claimOnce(ctx context.Context, key, id string, in ClaimInput) (Cl
 			return Claimed{}, err
 		}
 		if tried != "" {
-			denies = "the same call failed confined since it was allowed; ask again"
+			denies = "the same call has failed while it ran confined, after this approval was given; ask again"
 		}
 	}
 	fault.Point("before-claim-committed")

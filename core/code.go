@@ -25,7 +25,7 @@ const (
 )
 
 // ErrCodeTaken is what Store.Create answers when another approval has the code.
-var ErrCodeTaken = approval.Refuse(approval.CodeUnavailable, "No free code was found; try again.")
+var ErrCodeTaken = approval.Refuse(approval.CodeUnavailable, "The desk found no free code for the approval; try again.")
 
 // newKey makes the key of a new approval. Codes that people are asked with are random, so
 // that a person who mistypes one does not hit another. Those of calls that policy settles

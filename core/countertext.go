@@ -71,7 +71,7 @@ func (c *Counter) AddText(text string) error {
 		r.times(&v.sinceCard)
 	}
 	if r.failed || len(r.rest) > 0 {
-		return errors.New("the text of a count is damaged")
+		return errors.New("a stored statistics count is damaged")
 	}
 	return nil
 }

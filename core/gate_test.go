@@ -119,7 +119,7 @@ func TestAGrantAllowsTheNextCall(t *testing.T) {
 	_, err = d.Grants().Drop(t.Context(), agent, core.GrantFilter{ID: grants[0].ID})
 	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 	_, err = d.Claim(t.Context(), agent, next.ID, core.ClaimInput{})
-	require.ErrorContains(t, err, "the grant that allowed it was ended")
+	require.ErrorContains(t, err, "the grant that allowed the call has ended")
 }
 
 // A deny refuses that very call for ten minutes; an owner cannot lift that, a person may.

@@ -48,7 +48,7 @@ func crowded(a approval.Approval, by []approval.Requester) error {
 	if n := len(askedToo(a, by).Askers); n <= maxAskers || n == len(a.Askers) {
 		return nil
 	}
-	return approval.Refuse(approval.CodeIDConflict, "%d have asked for %s already, which is the limit; ask under "+
+	return approval.Refuse(approval.CodeIDConflict, "%d askers already wait for %s, which is the limit. Ask under "+
 		"another id and session.",
 		len(a.Askers), a.Code)
 }

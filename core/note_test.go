@@ -100,7 +100,7 @@ func TestASignedYesTakesNoNote(t *testing.T) {
 	b := said("1", approval.AllowOnce, "tests first")
 	b.Signed = &core.SignedYes{}
 	_, err := d.Vote(t.Context(), a.Key, b)
-	require.ErrorContains(t, err, "takes no note")
+	require.ErrorContains(t, err, "cannot have a note")
 	require.Equal(t, approval.CodeInvalidRequest, approval.CodeOf(err))
 }
 

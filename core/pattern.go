@@ -86,12 +86,12 @@ func (g *Gate) pattern(ctx context.Context, who Caller, r PatternRequest) (appro
 	check(r.TTLMs >= 0, "ttlMs", "must be a positive number of milliseconds")
 	some := len(r.Pattern) > 0 && len(r.Pattern) <= 64
 	check(some && !strings.Contains(r.Pattern[0], "*"), "pattern",
-		"must have 1 to 64 words and start with the program's name")
+		"must have 1 to 64 words, and the first must be the program's name")
 	for i, w := range r.Pattern {
 		star := w == "*" || w == "**" && i == len(r.Pattern)-1
 		word := w != "" && len(w) <= 256 && !strings.Contains(w, "*")
 		check(star || word, "pattern",
-			`takes whole words, "*" for any one word, and "**" at the end for any further ones`)
+			"must have whole words, \"*\" for any one word, and \"**\" only at the end for any further words")
 	}
 	if len(bad) > 0 {
 		return approval.Grant{}, approval.Invalid(bad[0])
@@ -102,9 +102,9 @@ func (g *Gate) pattern(ctx context.Context, who Caller, r PatternRequest) (appro
 	}
 	j := g.rules.Load().Policy.Judge(ctx, approval.Call{ToolName: "exec", Params: argv, AgentID: r.AgentID, Scope: true})
 	if j.GrantScope.Program == "" || len(j.GrantScope.Words) == 0 {
-		return approval.Grant{}, approval.Invalid(approval.FieldError{Field: "pattern", Problem: "cannot be granted: give the program by name, " +
-			"then its subcommand, as plain words before any * or option; a wrapper or an interpreter is never what is trusted, " +
-			"and no pattern can be granted if exec asks for every command"})
+		return approval.Grant{}, approval.Invalid(approval.FieldError{Field: "pattern", Problem: "cannot be granted: " +
+			"begin with the program's name and its subcommand, as plain words before any * or option. Patterns for " +
+			"wrappers and interpreters cannot be granted, nor any pattern if exec asks for every command"})
 	}
 	now := nowMs()
 	out := approval.Grant{

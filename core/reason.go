@@ -35,7 +35,8 @@ func addReason(a approval.Approval, v approval.Voter, reason string, now int64) 
 	}
 	i := slices.IndexFunc(next.Votes, func(o approval.Vote) bool { return o.Verdict == approval.Reject && o.By(v) })
 	if i < 0 {
-		return Change{}, approval.Refuse(approval.CodeNotFound, "You have not denied this request.")
+		return Change{}, approval.Refuse(approval.CodeNotFound, "You did not deny this request, so you cannot give a "+
+			"reason for a denial.")
 	}
 	next.Votes[i].Reason = approval.CleanText(reason, approval.MaxReason)
 	if next.Status == approval.Denied && slices.Contains(next.DecidedBy, v.Name()) {

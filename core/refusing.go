@@ -22,7 +22,7 @@ func (g *Gate) Forbidden(ctx context.Context, who Caller, what string, err error
 	}
 	e := RefusedEvent("token:"+who.Token, "forbidden: "+what)
 	if err := g.refusals.Append(context.WithoutCancel(ctx), nil, e); err != nil {
-		g.log.Error("could not record that a token was refused something; the audit log lacks it",
+		g.log.Error("could not record that a request of a token was refused; the audit log lacks this refusal",
 			"token", who.Token, "what", what, "reason", err)
 	}
 }
@@ -59,8 +59,8 @@ func (g *Gate) tellRefusals(ctx context.Context, all bool) {
 		return
 	}
 	if err := g.store.Append(ctx, nil, events...); err != nil {
-		g.log.Error("could not record how many further attempts were refused; the audit log has the first 30 a "+
-			"minute of each person, token or address, and lacks the number of the others",
+		g.log.Error("could not record how many further attempts were refused; the audit log has only the first 30 a "+
+			"minute of each person, token or address",
 			"refusers", len(events), "reason", err)
 	}
 }

@@ -44,12 +44,12 @@ func (g *Gate) rejudge(ctx context.Context, a approval.Approval, call approval.C
 		var id string
 		if id, granted = strings.CutPrefix(a.DecidedBy[0], "grant:"); granted {
 			if found.Grants, err = g.store.Grants(ctx, GrantFilter{ID: id}); err != nil || len(found.Grants) == 0 {
-				return "the grant that allowed it was ended"
+				return "the grant that allowed the call has ended"
 			}
 			// They joined while the verifier's people were asked.
 			g := found.Grants[0]
 			if people.GivenByAsker(underRules(a, rules), g.By, g.Behind, rules.People) {
-				return "the person who gave the grant that allowed it is an asker of the call now"
+				return "the person who gave the grant for this call now asks for the call"
 			}
 		}
 	}
@@ -57,17 +57,18 @@ func (g *Gate) rejudge(ctx context.Context, a approval.Approval, call approval.C
 	why, denied := denies(j, granted)
 	switch {
 	case denied && why == "":
-		return "it denies it without a reason"
+		return "policy gives no reason"
 	case !denied && a.Confined != nil && !a.Confined.Within(j):
-		return "it may change or read other folders now than when it was allowed; ask again"
+		return "the folders that the call may read or change differ from those that were allowed; ask again"
 	case !denied && j.Rule.StepUp && !a.Rule.StepUp && slices.ContainsFunc(a.Votes, approval.ByPeople):
-		return "the rules require a yes signed with a passkey now, and its yes is unsigned; ask again"
+		return "the rules now require a yes that is signed with a passkey, but the yes for this call is unsigned; " +
+			"ask again"
 	case !denied && j.Rule.AsksVerifier() && !a.Rule.AsksVerifier() && !a.Rule.PassesUnreached(j.Rule):
-		return "the verifier's people must say yes to it now, and were not asked; ask again"
+		return "the verifier's people must now say yes to the call, but they were not asked; ask again"
 	case denied || a.PolicyHash == rules.Policy.Hash() || approversVoted(a):
 		return why
 	case !settledToday(a, call, j, found, rules, nowMs()):
-		return "the rules require a person's decision now, and no person was asked; ask again"
+		return "the rules now require a person's decision, but no person was asked; ask again"
 	}
 	return why
 }

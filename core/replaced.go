@@ -18,5 +18,5 @@ var ErrAbsences = errors.New("the absences have changed meanwhile")
 
 // rulesChanged refuses a step during which the rules changed more than once.
 func rulesChanged() *approval.Error {
-	return approval.Refuse(approval.CodeUnavailable, "The rules have changed; try again.")
+	return approval.Refuse(approval.CodeUnavailable, "The desk's rules changed during this request; try again.")
 }

@@ -106,5 +106,6 @@ func onlyKey(found []Named, ref string) (string, error) {
 	case 1:
 		return found[0].Key, nil
 	}
-	return "", approval.Refuse(approval.CodeAmbiguousID, "More than one approval fits that; use the full id or the code.")
+	return "", approval.Refuse(approval.CodeAmbiguousID, "More than one approval has an id that begins so; use the "+
+		"full id or the code.")
 }

@@ -26,7 +26,7 @@ func report(a approval.Approval, id, claimID string, r approval.Result, now int6
 	replaces := run.Result != nil && run.Result.Unnamed && claimID != "" && (r.Status == "succeeded" || !run.RanWell())
 	switch {
 	case !newest && earlier < 0 && claimID != "":
-		return Change{}, approval.Refuse(approval.CodeNotFound, "No run of %s was claimed under that claimId.", a.Code)
+		return Change{}, approval.Refuse(approval.CodeNotFound, "No run of %s was claimed with that claimId.", a.Code)
 	case !newest && earlier < 0:
 		return Change{}, approval.NotClaimable(approval.WhyPending, "The call was not claimed yet, so it has no result to report.")
 	case run.Result != nil && same(*run.Result, r):
@@ -36,7 +36,8 @@ func report(a approval.Approval, id, claimID string, r approval.Result, now int6
 		r.AtMs = run.Result.AtMs
 		return Change{Approval: withResult(a, newest, earlier, r)}, nil
 	case run.Result != nil && !replaces:
-		return Change{}, approval.Refuse(approval.CodeAlreadyUsed, "A result was reported before.")
+		return Change{}, approval.Refuse(approval.CodeAlreadyUsed, "A different result was already reported for this "+
+			"run.")
 	}
 	next := withResult(a, newest, earlier, r)
 	said := next // as the log has it: with the result of the run that it is of

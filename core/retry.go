@@ -39,13 +39,14 @@ func notAgain(a approval.Approval, b Ballot, round *approval.RetryRound, t today
 	case a.ClaimedAtMs == 0 && now < a.ClaimUntilMs:
 		return approval.NotClaimable(approval.WhyPending, "The call can still be claimed, so it needs no retry.")
 	case a.ClaimedAtMs == 0 && wasSigned(a):
-		return approval.NotClaimable(approval.WhyLate, "A signed yes that was not claimed in time is not opened again; the agent must ask again.")
+		return approval.NotClaimable(approval.WhyLate, "The call was allowed by a signed yes and not claimed in "+
+			"time, so it cannot be retried. The agent must ask again.")
 	case b.After != nil && *b.After != len(a.RetriedBy):
-		return approval.NotClaimable(approval.WhyLate, fmt.Sprintf("That answer came after %d retries, and there "+
-			"are %d by now; look at %s again.", *b.After, len(a.RetriedBy), a.Code))
+		return approval.NotClaimable(approval.WhyLate, fmt.Sprintf("That answer is for the call after %d retries, "+
+			"but there are now %d. Look at %s again.", *b.After, len(a.RetriedBy), a.Code))
 	case round == nil && a.ClaimedAtMs != 0 && unknown && b.namesNoRun() && saidRetry(a, rules.People.Identify(b.Voter)):
-		return approval.NotClaimable(approval.WhyPending, fmt.Sprintf("You have allowed a retry before, and that "+
-			"run has reported no result. To allow one more, name the run (after: %d).", len(a.RetriedBy)))
+		return approval.NotClaimable(approval.WhyPending, fmt.Sprintf("You have already allowed a retry, and its run "+
+			"has reported no result. To allow one more, send after: %d.", len(a.RetriedBy)))
 	case t.judgement == nil || callGone(a, rules, now):
 		return retryDataGone()
 	case a.Retries >= maxRetries:
@@ -118,7 +119,7 @@ func voteAgain(a approval.Approval, b Ballot, t today, rules *Rules, now int64) 
 		return deniedAgain(a, a.Again(*round), []string{v.Name()}, "", b, vote, now), nil
 	case asked:
 		return refusedAgain(a, v, b, approval.Refuse(approval.CodeSelfApproval,
-			"You cannot make your own request run again: another approver must."), now), nil
+			"You cannot allow a retry of your own request; another approver must."), now), nil
 	case !people.WeightOf(asks, v, d).Deny:
 		return refusedAgain(a, v, b, notAnApprover(), now), nil
 	case b.Decision == approval.Retry && letAgain(a, v, b.Note, now):
@@ -130,7 +131,8 @@ func voteAgain(a approval.Approval, b Ballot, t today, rules *Rules, now int64) 
 	case b.Decision == approval.Retry && b.Chat != nil && round != nil &&
 		b.ReceivedMs < round.OpenedAtMs:
 		return refusedAgain(a, v, b, approval.Refuse(approval.CodeDecisionNotOffered,
-			"That answer came before this retry of %s was asked for; look at it, and answer again.", a.Code), now), nil
+			"Your answer came before this retry of %s was asked for. Look at the request for the retry, and answer "+
+				"again.", a.Code), now), nil
 	}
 	var view approval.Approval
 	if b.Decision == approval.Deny {

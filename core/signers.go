@@ -59,12 +59,12 @@ type PasskeyUse struct {
 }
 
 // ErrSpent is the error of a commit whose signature was used by another one meanwhile.
-var ErrSpent = errors.New("the signature was used before")
+var ErrSpent = errors.New("the signature was already used")
 
 // NoSite refuses what needs passkeys at a desk that can have none.
 func NoSite() *approval.Error {
 	return approval.Refuse(approval.CodeUnavailable,
-		"There are no passkeys here: server.publicUrl must be https with a DNS name, or localhost.")
+		"This desk has no passkeys: for passkeys, server.publicUrl must be https with a DNS name, or localhost.")
 }
 
 // noSigners are those of a Gate that was given no others: no person has a passkey, and no

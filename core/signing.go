@@ -94,10 +94,11 @@ func (p Pages) BeginYes(ctx context.Context, u WebUser, code string, shown Shown
 	case rules.Site.ID == "":
 		return YesToSign{}, NoSite()
 	case len(facts) == 0:
-		return YesToSign{}, approval.Refuse(approval.CodeUnseenPayload, "The call itself cannot be shown, so it can only be denied.")
+		return YesToSign{}, approval.Refuse(approval.CodeUnseenPayload, "The desk cannot show this call, so you can "+
+			"only deny it.")
 	case shown.Fingerprint != a.Fingerprint || shown.PolicyHash != rules.Policy.Hash():
 		return YesToSign{}, approval.Refuse(approval.CodeUnseenPayload,
-			"The page shows another call, or the rules have changed: load the page again.")
+			"The page shows another call, or the rules have changed since you opened the page. Load the page again.")
 	}
 	nonce, passkeys, err := p.gate.signers.KeepCeremony(ctx, Ceremony{Session: u.Session, Person: u.Person, Approval: a.Key,
 		Run: len(a.RetriedBy)})
@@ -106,7 +107,7 @@ func (p Pages) BeginYes(ctx context.Context, u WebUser, code string, shown Shown
 	}
 	if len(passkeys) == 0 {
 		return YesToSign{}, approval.Refuse(approval.CodeStepUpRequired,
-			"You have no passkey. An operator lets you make one: approvalbot login --enrol %s", u.Person)
+			"You have no passkey. To let you register one, an operator runs: approvalbot login --enrol %s", u.Person)
 	}
 	a.PolicyHash = rules.Policy.Hash()
 	y := yesToSign(a, signedDecision(shown.Retry), u.Person, nonce)

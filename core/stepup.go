@@ -38,13 +38,13 @@ func sign(a approval.Approval, v approval.Voter, b Ballot, now int64) (*assertio
 	p, c := e.Passkey, e.Began
 	switch {
 	case c.ExpiresMs <= now:
-		return fail("it was used before, or came after more than five minutes")
+		return fail("it was already used, or came more than five minutes after the page asked for it")
 	case c.Session != e.Session || c.Person != v.Person || c.Approval != a.Key:
-		return fail("it was asked for another request, or in another browser")
+		return fail("it was made for another request, or in another browser")
 	case c.Run != len(a.RetriedBy):
-		return fail("it was asked for an earlier run")
+		return fail("it was made for an earlier run of the call")
 	case p.ID == "" || p.ID != e.Response.CredentialID || p.Person != v.Person:
-		return fail("the desk does not know that passkey as yours")
+		return fail("its passkey is not registered as yours")
 	}
 	s := assertion.Signature{Person: v.Person, PolicyHash: a.PolicyHash, Nonce: c.Nonce, SiteID: b.site.ID,
 		Origin: b.site.Origin, Key: p.Key, Response: e.Response}
@@ -63,8 +63,8 @@ func yesToSign(a approval.Approval, d approval.Decision, person, nonce string) a
 // signedNote refuses a note with a signed yes: what a passkey signs is the call, so another note could be put in
 // its place unseen.
 func signedNote() *approval.Error {
-	return approval.Refuse(approval.CodeInvalidRequest, "A yes that a passkey signs takes no note, since the signature does not "+
-		"cover it; your yes was not counted. Sign without a note.")
+	return approval.Refuse(approval.CodeInvalidRequest, "Your yes was not counted, because a yes that is signed with "+
+		"a passkey cannot have a note: the signature would not cover the note. Sign without a note.")
 }
 
 // signedEvent says in the log which passkey signed a yes.

@@ -9,8 +9,8 @@ import (
 )
 
 // ErrDisbelieved is a record that something else than the desk wrote: it does not count.
-var ErrDisbelieved = approval.Refuse(approval.CodeNotFound, "A program other than the desk changed the desk's "+
-	"record of that, so the record does not count. An operator can check it with: approvalbot audit verify.")
+var ErrDisbelieved = approval.Refuse(approval.CodeNotFound, "A program other than the desk changed this record in "+
+	"the desk's store, so the desk ignores the record. An operator can check the store with: approvalbot audit verify.")
 
 // Stores keep everything: what one process has committed, every other one sees. They are one
 // store, by what is kept.

@@ -227,19 +227,20 @@ func (s *submission) answered(f Existing, now int64) ([]Change, error) {
 	conflict := func(text string) error { return approval.Refuse(approval.CodeIDConflict, "%s", text) }
 	switch {
 	case old == nil && f.Another:
-		return nil, conflict("That id could be confused with another approval: it is that approval's code or id, " +
-			"or the beginning of its id. Choose another id.")
+		return nil, conflict("That id is the code, the id or the beginning of the id of another approval. Choose " +
+			"another id.")
 	case old == nil:
 		return nil, nil
 	case old.Fingerprint != s.draft.Fingerprint:
-		return nil, conflict("That id names another call of yours.")
+		return nil, conflict("You already used that id for another call. Choose another id.")
 	case old.Context.Confine != s.draft.Context.Confine:
-		return nil, conflict("That id names a call that was asked with another context.confine; choose another id.")
+		return nil, conflict("You already used that id for this call with another context.confine. Choose another id.")
 	case s.call.MustAsk && !asksAPerson(*old):
-		return nil, conflict("No person was asked about the call with that id, but this request needs a person. " +
-			"Choose another id.")
+		return nil, conflict("This request needs a person's decision, but no person was asked about the call that " +
+			"already has that id. Choose another id.")
 	case old.Status == approval.Approved && people.GivenByAsker(s.draft, old.DecidedBy, people.LentTo(old.Votes), s.rules.People):
-		return nil, conflict("The call with that id was allowed by a person who now asks for it. Choose another id.")
+		return nil, conflict("The call that already has that id was allowed by a person who now asks for it. Choose " +
+			"another id.")
 	}
 	if err := crowded(*old, s.draft.Askers); err != nil {
 		return nil, err

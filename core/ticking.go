@@ -59,8 +59,8 @@ func (g *Gate) Tick(ctx context.Context, key string) error {
 		case err == nil && otherRules: // they may say something else, as after a restart
 			err = g.rejudgeOne(ctx, key)
 		case err == nil && passed:
-			g.log.Warn("the verifier's chat could not be reached, so failMode let a call run without the "+
-				"verifier's people",
+			g.log.Warn("the verifier's chat could not be reached, so a call was allowed without the verifier's "+
+				"people, as failMode says",
 				"approval", key, "key", failModeKey)
 			return nil
 		default:

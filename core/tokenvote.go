@@ -30,7 +30,8 @@ func said(after []int) *int {
 	return &after[0]
 }
 
-const decisionRule = "must be allow-once, allow-session, allow-always or deny, or retry while a retry round is open"
+const decisionRule = "must be allow-once, allow-session, allow-always or deny; while a retry round is open, retry or " +
+	"deny"
 
 // VoteAs is Vote for an API token's person, with a note to the agent. The whole call is in every answer
 // that such a token gets, so its vote counts as seen. after is as in a Ballot.

@@ -82,7 +82,8 @@ func NewViewer(who Caller, sessionKey string, now int64) (Viewer, error) {
 		return Viewer{}, approval.Refuse(approval.CodeForbidden,
 			"This token may not get a viewer token: it needs the scope approvals.request.")
 	case sessionKey == "":
-		return Viewer{}, approval.Invalid(approval.FieldError{Field: "sessionKey", Problem: "must name a session of yours"})
+		return Viewer{}, approval.Invalid(approval.FieldError{Field: "sessionKey", Problem: "must be the sessionKey " +
+			"of one of your own sessions"})
 	case len(sessionKey) > approval.MaxName:
 		return Viewer{}, approval.Invalid(approval.FieldError{Field: "sessionKey", Problem: "is too long"})
 	}

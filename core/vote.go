@@ -106,8 +106,8 @@ func count(a approval.Approval, b Ballot, d *people.Directory, now int64) Change
 
 // noteLate refuses a note with a yes that only repeats the one before it.
 func noteLate() *approval.Error {
-	return approval.Refuse(approval.CodeDecisionNotOffered, "Your yes counts already for the verifier too, so this one and its note were not taken; "+
-		"give the note with that earlier yes.")
+	return approval.Refuse(approval.CodeDecisionNotOffered, "Your earlier yes already counts for the verifier too, "+
+		"so this yes and its note were not stored. Send the note with your earlier yes.")
 }
 
 // voteOf is the vote that an admitted ballot gives, or why its signature does not count.
@@ -131,19 +131,20 @@ func admits(a approval.Approval, v approval.Voter, b Ballot, d *people.Directory
 	case !w.Deny, b.atVerifier && !w.Verifier:
 		return notAnApprover()
 	case !a.Rule.Admits(approval.UserRequest) && !w.Verifier:
-		return approval.Refuse(approval.CodeDecisionNotOffered, "Policy does not let people decide this request.")
+		return approval.Refuse(approval.CodeDecisionNotOffered, "People cannot decide this request, because policy "+
+			"decides it alone.")
 	case b.Decision == approval.Deny:
 		return nil
 	case !slices.Contains(a.Offers, b.Decision) || a.Retrying != (b.Decision == approval.Retry) || !a.Retrying && !b.Decision.Allows():
 		return approval.Refuse(approval.CodeDecisionNotOffered, "%s is not offered for this request.", display.Escape(string(b.Decision)))
 	case !w.Approvers && w.Verifier && b.Decision != approval.AllowOnce && b.Decision != approval.Retry:
 		return approval.Refuse(approval.CodeDecisionNotOffered,
-			"You are asked on behalf of the verifier. Such a yes covers only this call: allow it once, or deny it.")
+			"You are asked on behalf of the verifier, so your yes can cover only this call: allow it once, or deny it.")
 	case !w.Approvers && !w.Verifier && !a.Rule.AsksApprovers():
 		return approval.Refuse(approval.CodeNotAnApprover, "Only the verifier's people can allow this request; you can deny it.")
 	case !w.Approvers && !w.Verifier:
 		return approval.Refuse(approval.CodeNotAnApprover,
-			"This request needs %d approvals, and only people named in the configuration count for it.",
+			"This request needs %d approvals, and only approvals by people in the desk's configuration count.",
 			a.Rule.MinApprovals)
 	case a.Rule.StepUp && b.evidence == nil:
 		return nil // the next answer is that it must be signed, in every place that showed it
@@ -171,9 +172,9 @@ func lateVote(a approval.Approval, v approval.Voter, b Ballot) Change {
 	switch n := len(a.RetriedBy); {
 	case same || withdrew || endedRound:
 	case b.Decision == approval.Deny && n > 0 && a.Status == approval.Approved && a.RevokedAtMs == 0:
-		c.Refusal = approval.Refuse(approval.CodeAlreadyResolved, "Already decided: %s, and %s let it run again. "+
-			"Until it is claimed, an operator can take that back: approvalbot "+
-			"revoke %s", card.Ending(a), people.People(a.RetriedBy[n-1].By), a.Code)
+		c.Refusal = approval.Refuse(approval.CodeAlreadyResolved, "Already decided: %s, and %s allowed a retry. "+
+			"Until the retry is claimed, an operator can take it back: approvalbot revoke "+
+			"%s", card.Ending(a), people.People(a.RetriedBy[n-1].By), a.Code)
 	default:
 		c.Refusal = card.Ended(a)
 	}
@@ -204,6 +205,6 @@ func knows(a approval.Approval, card approval.Delivery) bool {
 }
 
 func unseenOnWeb(a approval.Approval) *approval.Error {
-	return approval.Refuse(approval.CodeUnseenPayload, "Not everything that %s would run has been shown to you here; "+
-		"open it, and download the call if it is too long for the page.", a.Code)
+	return approval.Refuse(approval.CodeUnseenPayload, "You have not been shown all of what %s would run. Open the "+
+		"request, and download the call if it is too long for the page.", a.Code)
 }

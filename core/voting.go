@@ -142,7 +142,7 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]approval.Deli
 		}
 	}
 	if drawn.Key == "" {
-		return nil, approval.Refuse(approval.CodeNotFound, "This button is not known here.")
+		return nil, approval.Refuse(approval.CodeNotFound, "The desk does not know this button.")
 	}
 	facts, err := g.Cards().Payload(ctx, a)
 	if err != nil {

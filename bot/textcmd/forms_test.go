@@ -34,7 +34,7 @@ func (c *counter) Vote(_ context.Context, _ string, b core.Ballot) (approval.App
 
 func (c *counter) AddReason(_ context.Context, key string, v approval.Voter, reason string, _ *approval.InboundRef) (approval.Approval, error) {
 	if v.UserID != "1" {
-		return c.a, &approval.Error{Code: approval.CodeNotFound, Message: "You have not denied this request."}
+		return c.a, &approval.Error{Code: approval.CodeNotFound, Message: "You did not deny this request, so you cannot give a reason for a denial."}
 	}
 	c.reasons = append(c.reasons, key+": "+reason)
 	return c.a, nil
@@ -157,7 +157,7 @@ func TestReason(t *testing.T) {
 	require.Equal(t, []string{"k: too risky"}, gate.reasons)
 	r, err = desk.Reason(t.Context(), from("2", m), code)
 	require.NoError(t, err)
-	require.Equal(t, "You have not denied this request.", r.Text)
+	require.Equal(t, "You did not deny this request, so you cannot give a reason for a denial.", r.Text)
 	for _, bad := range []string{"", "x", "000000"} {
 		r, err = desk.Reason(t.Context(), from("1", m), bad)
 		require.NoError(t, err)

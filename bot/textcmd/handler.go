@@ -415,7 +415,7 @@ func (h *Handler) noButton(ctx context.Context, m Message, what string) (Reply, 
 	if !h.approver(m.Voter) {
 		return h.refuse(ctx, m, what, notAuthorized)
 	}
-	return h.refuse(ctx, m, what, "This button is not known here.")
+	return h.refuse(ctx, m, what, "The desk does not know this button.")
 }
 
 func (h *Handler) approver(v approval.Voter) bool {

@@ -28,7 +28,7 @@ func TestAdversary_T9_ApprovedByHand(t *testing.T) {
  body = (SELECT body FROM approvals WHERE key = '%[1]s') WHERE key = '%[2]s'`, donor.ID, victim.ID))
 	r.start()
 	_, err = r.agent().Claim(r.ctx(), victim.ID, api.ClaimRequest{})
-	require.ErrorContains(t, err, "A program other than the desk changed the desk's record")
+	require.ErrorContains(t, err, "A program other than the desk changed this record")
 	report, err := r.operator().VerifyAudit(r.ctx())
 	require.NoError(t, err)
 	require.False(t, report.OK)

@@ -41,7 +41,7 @@ func TestAskAgain(t *testing.T) {
 		// Typed, it is the same.
 		c.say("bob", "/deny "+next.Code)
 		require.EqualValues(t, "denied", r.tryExec(line).Status)
-		require.Contains(t, c.say("alice", "/again "+a.Code), "the newer card lets it be asked again")
+		require.Contains(t, c.say("alice", "/again "+a.Code), "To let it be asked again, use the card of that newer decision.")
 		require.Contains(t, c.say("alice", "/again "+next.Code), "as alice said")
 		require.EqualValues(t, "pending", r.tryExec(line).Status)
 	})

@@ -114,7 +114,7 @@ func TestAdversary_I8_AMessageWithoutThatButtonIsNoCard(t *testing.T) {
 	r.card(a)
 	said := r.whoami()
 	for _, data := range []string{"/approve ", "/deny ", "/more ", "/details "} {
-		require.Equal(t, "This button is not known here.", r.answer(r.alice.TapData(r.group, said.ID, data+a.Code)).Text)
+		require.Equal(t, "The desk does not know this button.", r.answer(r.alice.TapData(r.group, said.ID, data+a.Code)).Text)
 	}
 	got := r.get(a)
 	require.EqualValues(t, "pending", got.Status)

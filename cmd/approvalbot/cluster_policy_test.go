@@ -189,7 +189,7 @@ func TestCluster_WhatAnotherPolicyAllowedIsJudgedAgain(t *testing.T) {
 	require.NoError(t, err)
 	_, err = r.agent().Claim(r.ctx(), allowed[1].ID, api.ClaimRequest{})
 	requireProblem(t, err, "not_claimable", "policy")
-	require.ErrorContains(t, err, "the rules require a person's decision now")
+	require.ErrorContains(t, err, "the rules now require a person's decision")
 	_, err = r.operator().Retry(r.ctx(), allowed[1].Code)
 	requireProblem(t, err, "not_claimable", "pending") // its time is not over, so nothing is opened again
 }

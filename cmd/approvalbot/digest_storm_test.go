@@ -282,7 +282,7 @@ func TestDenyAll(t *testing.T) {
 			"an old version is what it was")
 		require.Equal(t, approval.Pending, w.get(later).Status)
 		forged := strings.Replace(old, " 1", " 77", 1)
-		require.Equal(t, "This button is not known here.", w.answer(w.alice.TapData(w.group, digest.ID, forged)))
+		require.Equal(t, "The desk does not know this button.", w.answer(w.alice.TapData(w.group, digest.ID, forged)))
 		require.Equal(t, "Denied 1 of the 1 listed.", w.answer(w.alice.Tap(w.group, digest.ID, "Deny")))
 		digest = w.digest(func(m fakechat.TelegramMessage) bool { return len(m.Buttons) == 0 })
 		require.Equal(t, "No request of this list is waiting any more.", digest.Text)

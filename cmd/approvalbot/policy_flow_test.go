@@ -153,7 +153,7 @@ func TestFlow_AlwaysAndTheOperatorsPattern(t *testing.T) {
 	}
 	for _, bad := range []string{"**", "-C"} {
 		_, err := r.operator().AddGrant(ctx, api.GrantRequest{Owner: "agent", ToolName: "exec", Pattern: []string{"git", bad}, MaxRiskClass: "R3"})
-		require.ErrorContains(t, err, "pattern cannot be granted: give the program by name, then its subcommand, as plain words before any * or option")
+		require.ErrorContains(t, err, "pattern cannot be granted: begin with the program's name and its subcommand, as plain words before any * or option")
 	}
 
 	// Whose grant it is has to be somebody's, and is shown.

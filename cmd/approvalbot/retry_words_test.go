@@ -154,7 +154,7 @@ func TestAdversary_T3_AWordOfAnEarlierRoundThatComesLate(t *testing.T) {
 		_, err = r.client(aliceSecret).RetryWithoutResult(r.ctx(), a.Code)
 		require.NoError(t, err)
 		back()
-		c.waitText("That answer came before this retry of " + a.Code)
+		c.waitText("Your answer came before this retry of " + a.Code)
 		require.Len(t, r.get(a).Retries, 1)
 		require.Len(t, r.get(a).RetryRound.Votes, 1)
 	}, func(r *rig) { r.quorum = map[string]int{"R0": 2, "R1": 2, "R2": 2, "R3": 2} })

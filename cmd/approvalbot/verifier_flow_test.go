@@ -350,7 +350,7 @@ func TestFlow_TheVerifiersChatCannotBeReached(t *testing.T) {
 		_, err := r.agent().Claim(r.ctx(), passed.ID, api.ClaimRequest{})
 		require.NoError(t, err)
 		require.Contains(t, r.good("audit", "list", "--type", "audit.failed_open", "--json"), "tools.verifier.failMode")
-		require.Contains(t, r.logs.String(), "failMode let a call run without the verifier's people")
+		require.Contains(t, r.logs.String(), "a call was allowed without the verifier's people, as failMode says")
 		require.EqualValues(t, "pending", r.get(asked).Status, "its card is in the chat, and is silent")
 
 		both := r.tryExec("git push origin main")
@@ -364,7 +364,7 @@ func TestFlow_TheVerifiersChatCannotBeReached(t *testing.T) {
 		r.top = strings.Replace(r.top, "failMode: allow", "failMode: deny", 1)
 		r.reload()
 		_, err = r.agent().Claim(r.ctx(), late.ID, api.ClaimRequest{})
-		require.ErrorContains(t, err, "the verifier's people must say yes to it now")
+		require.ErrorContains(t, err, "the verifier's people must now say yes to the call")
 
 		denied := r.final(r.tryExec("ls -a"))
 		require.EqualValues(t, "denied", denied.Status)

@@ -23,7 +23,7 @@ func TestAdversary_S1_AnAnswerWithoutThePageShowsNothing(t *testing.T) {
 	for range 3 {
 		out := d.votes("bob", a.Code, approval.AllowOnce, script)
 		require.Equal(t, http.StatusConflict, out.Code)
-		require.Contains(t, out.Body.String(), "Not everything that "+a.Code+" would run has been shown to you here")
+		require.Contains(t, out.Body.String(), "You have not been shown all of what "+a.Code+" would run")
 	}
 	for _, path := range []string{"/", "/a/" + a.Code, "/a/" + a.Code + "/call", "/dialog/" + a.Code, "/live"} {
 		require.Equal(t, http.StatusMethodNotAllowed, d.asks("bob", http.MethodHead, path, nil).Code, path)

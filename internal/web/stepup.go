@@ -72,9 +72,10 @@ func (p *stepUpPages) sign(out http.ResponseWriter, r *http.Request, s signin.Se
 	case !people.MayBeDecidedBy(a, who, directory) || people.MayNotDecide(a, who, directory):
 		v.Reason = "You cannot allow this request."
 	case len(payload) == 0:
-		v.Reason = "The call itself cannot be shown, so it can only be denied."
+		v.Reason = "The desk cannot show this call, so you can only deny it."
 	case len(held.Held) == 0:
-		v.Reason = "You have no passkey. An operator lets you make one: approvalbot login --enrol " + s.Person
+		v.Reason = "You have no passkey. To let you register one, an operator runs: approvalbot login " +
+			"--enrol " + s.Person
 	default:
 		v.May = true
 	}

@@ -105,7 +105,7 @@ func TestAdversary_N4_AtThePage(t *testing.T) {
 	in = begin()
 	finish(v, b, in.Nonce, assertion.Response{})
 	said := finish(v, b, in.Nonce, key.Sign(t, d.site, challengeOf(t, in)))
-	require.Contains(t, said.Detail, "used before")
+	require.Contains(t, said.Detail, "already used")
 
 	require.Equal(t, http.StatusConflict, v.post("/a/"+a.Code+"/stepup/begin", shownOf(b), &told{}), "a page of another call")
 	require.Equal(t, http.StatusNotFound, v.post("/a/ZZZZZZ/stepup/begin", shownOf(a), &told{}))

@@ -54,7 +54,7 @@ func TestAdversary_S1_AllowOnTheWebUnseen(t *testing.T) {
 	a := d.run("terraform plan -out p")
 	out := d.votes("bob", a.Code, approval.AllowOnce)
 	require.Equal(t, http.StatusConflict, out.Code)
-	require.Contains(t, out.Body.String(), "Not everything that "+a.Code+" would run has been shown to you here")
+	require.Contains(t, out.Body.String(), "You have not been shown all of what "+a.Code+" would run")
 	require.Equal(t, approval.Pending, d.get(a).Status)
 
 	b := d.run("terraform plan -out q")
