@@ -111,7 +111,8 @@ func (c *Renewal) Write(set ClientDesk) (wrote bool, err error) {
 		return false, nil
 	}
 	if is, err := readClientFile(c.Path, []byte(after)); err != nil || !reflect.DeepEqual(is, want) {
-		return false, fmt.Errorf("%s is written in a form that a program cannot edit; add this by hand:\n\n%s", c.Path,
+		return false, fmt.Errorf("approvalbot cannot edit %s, because of how the file is written; add this by "+
+			"hand:\n\n%s", c.Path,
 			setKeys(setLine(setLine("", "socket", fmt.Sprintf("%q", want.Socket)), "owner", fmt.Sprintf("%q", want.Owner)),
 				want.DeskKeys))
 	}

@@ -84,7 +84,7 @@ func eventsOnly(text []byte) ([]byte, error) {
 		case name == "BEGIN":
 			open = append(open, word)
 			if len(open) > maxDepth || len(open) == 1 && word != "VCALENDAR" {
-				return nil, errors.New("it has a BEGIN in a place in which a calendar cannot have one")
+				return nil, errors.New("it has a BEGIN at a place that iCalendar does not allow")
 			}
 			if len(open) == 2 && word == "VEVENT" {
 				events++
@@ -114,7 +114,7 @@ func eventsOnly(text []byte) ([]byte, error) {
 		}
 	}
 	if len(open) > 0 {
-		return nil, errors.New("its end is missing, so it may have been cut off")
+		return nil, errors.New("its last line is missing, so it may have been cut off")
 	}
 	return out.Bytes(), nil
 }

@@ -87,7 +87,7 @@ func TestReadCalendar_Refuses(t *testing.T) {
 		{"a page", "<html>", "not a calendar"},
 		{"cut off", strings.TrimSuffix(calendar(event+who), "END:VCALENDAR\r\n"), "cut off"},
 		{"too long", strings.Repeat("X", MaxCalendar+1), "longer than"},
-		{"nested without end", nested, "has a BEGIN in a place"},
+		{"nested without end", nested, "has a BEGIN at a place"},
 		{"unbalanced", "BEGIN:VCALENDAR\nEND:VEVENT\n", "does not belong to the last BEGIN"},
 		{"many events", "BEGIN:VCALENDAR\n" + strings.Repeat("BEGIN:VEVENT\nEND:VEVENT\n", maxEvents+1) + "END:VCALENDAR\n", "more than 5000 events"},
 		{"a long line", calendar(event + "ATTENDEE:" + strings.Repeat("x", maxLine)), "event 1 has a line"},

@@ -47,7 +47,7 @@ func ParseCron(text string) (c Cron, err error) {
 	c.weekdays |= c.weekdays >> 7 // Sunday is 0 and 7
 	c.anyDay, c.anyWeekday = parts[2][0] == '*', parts[4][0] == '*'
 	if c.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return Cron{}, errors.New("never comes: no month has such a day")
+		return Cron{}, errors.New("never happens, because no month has such a day")
 	}
 	return c, nil
 }

@@ -41,8 +41,8 @@ func TestParseCron(t *testing.T) {
 		"*/0 9 * * *":    `has "*/0" as its minute, which must be from 0 to 59, *, a range, a step or a list of them`,
 		"+1 9 * * *":     `has "+1" as its minute, which must be from 0 to 59, *, a range, a step or a list of them`,
 		"0 9 * MAI *":    `has "MAI" as its month, which must be from 1 to 12, *, a range, a step or a list of them`,
-		"0 9 30 FEB *":   "never comes: no month has such a day",
-		"0 9 31 4,6,9 *": "never comes: no month has such a day",
+		"0 9 30 FEB *":   "never happens, because no month has such a day",
+		"0 9 31 4,6,9 *": "never happens, because no month has such a day",
 	} {
 		_, err := ParseCron(text)
 		require.EqualError(t, err, want, text)

@@ -57,7 +57,7 @@ func ParseUntil(words []string, now time.Time, zone *time.Location) (time.Time, 
 		at = wall(day.AddDate(0, 0, 7), minutes, zone, false)
 	}
 	if !at.After(now) {
-		return time.Time{}, errors.New("that time is over already")
+		return time.Time{}, errors.New("that time has already passed")
 	}
 	return at, nil
 }

@@ -39,9 +39,9 @@ var (
 var (
 	errDaily  = errors.New("must be two times of the day such as 22:00-07:00")
 	errWeekly = errors.New("must be two times of the week such as Fri 16:00-Mon 08:00")
-	errSame   = errors.New("begins when it ends: it would be empty, or never end")
+	errSame   = errors.New("begins and ends at the same time: it would be empty, or never end")
 	errOnce   = errors.New("must have from and to as times with date and offset (RFC 3339), such as 2026-12-24T16:00:00+01:00")
-	errNoEnd  = errors.New("has no end: a window that never ends is a rule without during")
+	errNoEnd  = errors.New("has no end; for a rule that always applies, leave out during")
 	errEmpty  = errors.New("ends before it begins")
 )
 

@@ -81,7 +81,7 @@ func (c *checker) checkChannels(channels config.Channels) {
 // 256 letters, digits, _ and - (Bot API, setWebhook).
 func (c *checker) checkWebhook(key string, w config.Webhook, on platform.Row) {
 	if u := c.checkURL(key+".url", w.URL); u != nil && u.Scheme != "https" {
-		c.Warn(key+".url", "is http: %s itself delivers to https only", on.Title)
+		c.Warn(key+".url", "is http, but %s itself delivers to https only", on.Title)
 	}
 	switch {
 	case len(w.Secret) > 256 || !webhookSecret.MatchString(string(w.Secret)):

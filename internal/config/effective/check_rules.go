@@ -58,7 +58,7 @@ func denies(c config.Config, ever approvers, r config.Rule) bool {
 
 // tooFew reports that too few people, or no one, could meet a rule.
 func (c *checker) tooFew(rule string, r config.Rule, quorum bool) {
-	missing := "cannot be met by those who may approve now"
+	missing := "asks for more than those who may approve now can give"
 	if r.Role != "" {
 		missing = fmt.Sprintf("needs %d with role %s, but too few people with that role may approve now",
 			max(1, r.MinApprovals), r.Role)

@@ -69,7 +69,7 @@ func TestMistakesOfDutyAndContacts(t *testing.T) {
 		"a rule for an unknown roster": {"rules: [{name: a, match: {tool: x}, role: \"onDuty:opz\"}], onDuty: [{" + turns + "}]", "f.yaml:6: approvals.tools.rules[0].role: names a roster that is not in approvals.tools.onDuty (did you mean ops?)"},
 		"no share":                     {"slo: {share: 1}", "f.yaml:6: approvals.tools.slo.share: must be more than 0 and less than 1, such as 0.95"},
 		"no time to drill":             {"drill: {cron: weekly}", "f.yaml:6: approvals.tools.drill.cron: must have five fields: minute, hour, day of the month, month, day of the week, such as 0 9 * * MON"},
-		"a drill on 30 February":       {"drill: {cron: \"0 9 30 2 *\"}", "f.yaml:6: approvals.tools.drill.cron: never comes: no month has such a day"},
+		"a drill on 30 February":       {"drill: {cron: \"0 9 30 2 *\"}", "f.yaml:6: approvals.tools.drill.cron: never happens, because no month has such a day"},
 		"a quiet class":                {"policy: {breaksQuietAtOrAbove: never}", "f.yaml:6: approvals.tools.policy.breaksQuietAtOrAbove: must be R0, R1, R2, R3 or R4"},
 	} {
 		_, _, err := Parse("f.yaml", fmt.Appendf(nil, dutyText, c.tools), nil, nil)
@@ -88,8 +88,8 @@ func TestMistakesOfDutyAndContacts(t *testing.T) {
 	for person, want := range map[string]string{
 		`name: a, timezone: Berlin`:             "timezone: must be a timezone of the IANA database, such as Europe/Berlin",
 		`name: a, quiet: "22:00-07:00"`:         "quiet: needs a timezone, which must be a timezone of the IANA database, such as Europe/Berlin",
-		`name: a, quiet: "22:00-22:00 UTC"`:     "quiet: begins when it ends: it would be empty, or never end",
-		`name: a, quiet: "00:00-24:00 UTC"`:     "quiet: begins when it ends: it would be empty, or never end",
+		`name: a, quiet: "22:00-22:00 UTC"`:     "quiet: begins and ends at the same time: it would be empty, or never end",
+		`name: a, quiet: "00:00-24:00 UTC"`:     "quiet: begins and ends at the same time: it would be empty, or never end",
 		`name: a, quiet: "at night"`:            "quiet: must be two times of the day such as 22:00-07:00",
 		`name: a, email: alice`:                 "email: must be an e-mail address such as alice@example.org",
 		`name: a, email: Alice@example.org`:     "email: belongs to alice already; one account is one person",

@@ -46,9 +46,9 @@ func TestLoadMistakes(t *testing.T) {
 		{"a freeze in no zone", "approvals: {tools: {rules: [{name: a, outcome: deny, match: {tool: read}, during: {weekly: \"Fri 16:00-Mon 08:00\"}}]}}", []string{
 			"f.yaml:1: approvals.tools.rules[0].during.timezone: must be a timezone of the IANA database, such as Europe/Berlin"}},
 		{"a freeze that never ends", "approvals: {tools: {rules: [{name: a, outcome: deny, match: {tool: read}, during: {from: \"2026-12-18T16:00:00Z\"}}]}}", []string{
-			"f.yaml:1: approvals.tools.rules[0].during: has no end: a window that never ends is a rule without during"}},
+			"f.yaml:1: approvals.tools.rules[0].during: has no end; for a rule that always applies, leave out during"}},
 		{"a freeze that is empty", "approvals: {tools: {rules: [{name: a, outcome: deny, match: {tool: read}, during: {weekly: \"Mon 08:00-Mon 08:00\", timezone: UTC}}]}}", []string{
-			"f.yaml:1: approvals.tools.rules[0].during.weekly: begins when it ends: it would be empty, or never end"}},
+			"f.yaml:1: approvals.tools.rules[0].during.weekly: begins and ends at the same time: it would be empty, or never end"}},
 		{"a freeze of no time", "approvals: {tools: {rules: [{name: a, outcome: deny, match: {tool: read}, during: {weekly: \"\"}}]}}", []string{
 			"f.yaml:1: approvals.tools.rules[0].during: must say either weekly, or from and to"}},
 		{"listen without port", "server: {listen: localhost}", []string{"f.yaml:1: server.listen: must be host:port, such as 127.0.0.1:8787"}},

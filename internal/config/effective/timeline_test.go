@@ -118,7 +118,7 @@ func TestWarningsOfCalendars(t *testing.T) {
 	require.Contains(t, said, key+"no such file or directory; until it can be read, all of the roster are on duty")
 	require.NoError(t, os.WriteFile(file, []byte("BEGIN:VCALENDAR\nBEGIN:A\nBEGIN:B\nBEGIN:C\nBEGIN:D\n"), 0o600))
 	_, said = warn("ops.ics")
-	require.Contains(t, said, key+"it has a BEGIN in a place in which a calendar cannot have one")
+	require.Contains(t, said, key+"it has a BEGIN at a place that iCalendar does not allow")
 	require.NoError(t, os.WriteFile(file, make([]byte, 2<<20), 0o600))
 	_, said = warn("ops.ics")
 	require.Contains(t, said, key+"it is longer than 1048576 bytes")
