@@ -42,11 +42,11 @@ type Signature struct {
 // nonce must be its own.
 func (s Signature) Signed(y Yes) error {
 	if y.Person != s.Person || y.PolicyHash != s.PolicyHash || y.Nonce != s.Nonce {
-		return errors.New("it is for another person's yes, or for a yes under other rules")
+		return errors.New("it was made for another person's yes, or for a yes under other rules")
 	}
 	site, err := SiteOf(s.Origin)
 	if err != nil || site.ID != s.SiteID {
-		return errors.New("the address of the page that asked for it does not belong to the site that it is for")
+		return errors.New("it was made on a page whose address does not belong to the desk's site")
 	}
 	_, err = s.Response.Verify(s.Key, site, y.Challenge())
 	return err
@@ -122,13 +122,13 @@ func clientSaid(raw []byte, site Site, challenge []byte) error {
 	}
 	switch {
 	case err != nil:
-		return errors.New("what the browser sent with it cannot be read")
+		return errors.New("the data that the browser sent with it cannot be read")
 	case c.Type != "webauthn.get":
-		return errors.New("the browser sent something else than a signature")
+		return errors.New("the browser sent no signature")
 	case !bytes.Equal(got, challenge):
 		return errors.New("it answers another question than the one the desk asked")
 	case site.Origin == "" || c.Origin != site.Origin || c.CrossOrigin:
-		return errors.New("the page that asked for it is not the desk's, or another site shows it in a frame")
+		return errors.New("it was made on a page that is not the desk's, or that another site shows in a frame")
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ const (
 // that the key was copied; an authenticator that does not count always gives 0.
 func authenticatorSaid(data []byte, site Site, before uint32) (Seen, error) {
 	if len(data) < dataLen {
-		return Seen{}, errors.New("the device sent less than a signature needs")
+		return Seen{}, errors.New("the device sent an incomplete signature")
 	}
 	hash, flags, count := sha256.Sum256([]byte(site.ID)), data[32], binary.BigEndian.Uint32(data[33:])
 	longer := flags&hasExtensions != 0
@@ -160,9 +160,9 @@ func authenticatorSaid(data []byte, site Site, before uint32) (Seen, error) {
 		return Seen{}, errors.New("the device did not confirm that its owner was there (by a fingerprint, a face " +
 			"or a PIN)")
 	case flags&attested != 0 || (len(data) > dataLen) != longer:
-		return Seen{}, errors.New("the device sent something else than a signature")
+		return Seen{}, errors.New("the device sent no signature")
 	case flags&backedUp != 0 && flags&backupMayBe == 0:
-		return Seen{}, errors.New("the device says that the passkey is backed up, and also that it cannot be")
+		return Seen{}, errors.New("the device contradicts itself about whether the passkey is backed up")
 	case (count != 0 || before != 0) && count <= before:
 		return Seen{}, errors.New("the key's signature counter did not increase, so there may be a copy of the key")
 	}

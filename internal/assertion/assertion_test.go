@@ -71,17 +71,17 @@ func TestVerify_Refuses(t *testing.T) {
 			c := honest("challenge")
 			c.Origin = "https://desk.example.org.evil.example"
 			return p.SignAs(t, desk(t).ID, c)
-		}, "is not the desk's, or another site shows it"},
+		}, "is not the desk's, or that another site shows"},
 		"a frame": {func(p *softkey.Passkey) assertion.Response {
 			c := honest("challenge")
 			c.CrossOrigin = true
 			return p.SignAs(t, desk(t).ID, c)
-		}, "is not the desk's, or another site shows it"},
+		}, "is not the desk's, or that another site shows"},
 		"an enrolment": {func(p *softkey.Passkey) assertion.Response {
 			c := honest("challenge")
 			c.Type = "webauthn.create"
 			return p.SignAs(t, desk(t).ID, c)
-		}, "sent something else than a signature"},
+		}, "sent no signature"},
 		"nobody there": {func(p *softkey.Passkey) assertion.Response {
 			p.Flags = softkey.Verified
 			return p.Sign(t, desk(t), []byte("challenge"))
@@ -97,7 +97,7 @@ func TestVerify_Refuses(t *testing.T) {
 		"backed up without being able to be": {func(p *softkey.Passkey) assertion.Response {
 			p.Flags |= 1 << 4
 			return p.Sign(t, desk(t), []byte("challenge"))
-		}, "also that it cannot be"},
+		}, "contradicts itself"},
 		"another key": {func(*softkey.Passkey) assertion.Response {
 			other := softkey.New(t, assertion.ES256)
 			other.Count = 9
@@ -107,12 +107,12 @@ func TestVerify_Refuses(t *testing.T) {
 			r := p.Sign(t, desk(t), []byte("challenge"))
 			r.AuthenticatorData = encode(append(decode(t, r.AuthenticatorData), 0))
 			return r
-		}, "sent something else than a signature"},
+		}, "sent no signature"},
 		"a name twice": {func(p *softkey.Passkey) assertion.Response {
 			r := p.Sign(t, desk(t), []byte("challenge"))
 			r.ClientDataJSON = encode([]byte(`{"type":"webauthn.get",` + string(decode(t, r.ClientDataJSON)[1:])))
 			return r
-		}, "what the browser sent with it cannot be read"},
+		}, "the data that the browser sent with it cannot be read"},
 		"no base64url": {func(*softkey.Passkey) assertion.Response {
 			return assertion.Response{ClientDataJSON: "e30=", AuthenticatorData: "AA", Signature: "AA"}
 		}, "not in base64url"},
@@ -135,7 +135,7 @@ func TestMarshalKey_Refuses(t *testing.T) {
 	short, err := rsa.GenerateKey(rand.Reader, 1024)
 	require.NoError(t, err)
 	_, err = assertion.MarshalKey(assertion.RS256, &short.PublicKey)
-	require.ErrorContains(t, err, "not of an accepted kind")
+	require.ErrorContains(t, err, "the key must be ES256")
 	long, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
 	require.NoError(t, err)
 	for _, algorithm := range []int{assertion.ES256, assertion.RS256, -35} {

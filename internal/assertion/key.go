@@ -57,8 +57,7 @@ func fits(algorithm int, key crypto.PublicKey) error {
 		ok = algorithm == RS256 && k.N.BitLen() >= minRSA
 	}
 	if !ok {
-		return errors.New("the key is not of an accepted kind: ES256 on P-256, EdDSA on Ed25519, or RS256 with " +
-			"2,048 bits at least")
+		return errors.New("the key must be ES256 on P-256, EdDSA on Ed25519, or RS256 with at least 2,048 bits")
 	}
 	return nil
 }
@@ -82,7 +81,7 @@ func signed(algorithm int, der, message, signature []byte) error {
 		ok = rsa.VerifyPKCS1v15(k, crypto.SHA256, sum[:], signature) == nil
 	}
 	if !ok {
-		return errors.New("it was made with another passkey, or over something else")
+		return errors.New("it was made with another passkey, or for other data")
 	}
 	return nil
 }

@@ -173,9 +173,11 @@ func (d *Door) endCeremony(ctx context.Context, kind ChallengeKind, browser, id 
 
 func ceremonyOver() *approval.Error {
 	return approval.Refuse(approval.CodeForbidden,
-		"That answer was given before, came after more than five minutes, or came from another browser. Try again.")
+		"This passkey's answer was already used, came after more than five minutes, or came from another browser. "+
+			"Try again.")
 }
 
 func notThatPasskey() *approval.Error {
-	return approval.Refuse(approval.CodeForbidden, "That passkey does not fit: the desk does not know it, or it was removed or suspended.")
+	return approval.Refuse(approval.CodeForbidden, "The desk does not accept that passkey: it is unknown, removed or "+
+		"suspended.")
 }

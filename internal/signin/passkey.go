@@ -141,8 +141,9 @@ func (s Session) passkeys(held []Passkey, fresh bool, now int64) Passkeys {
 	proven, vouched := fresh || recent && s.How == ByPasskey, recent && (s.Enrols || s.How == ByOIDC)
 	switch {
 	case len(held) == 0 && !vouched:
-		out.MayAdd = approval.Refuse(approval.CodeForbidden, "A first passkey is made after an operator's link "+
-			"(approvalbot login --enrol %s), or after signing in through your organisation, within an hour.", s.Person)
+		out.MayAdd = approval.Refuse(approval.CodeForbidden, "To register a first passkey, sign in with an "+
+			"operator's link (approvalbot login --enrol %s) or through your organisation, and do it within an "+
+			"hour.", s.Person)
 	case len(held) > 0 && !proven:
 		out.Confirm = true
 		out.MayAdd = approval.Refuse(approval.CodeStepUpRequired, "Confirm with one of your passkeys first. Is it lost? "+

@@ -180,7 +180,7 @@ func (d *Door) SignIn(ctx context.Context, in SignIn) (s Session, cookie string,
 	people := d.people()
 	person, ok := people.Person(in.Person)
 	if !ok {
-		return s, "", approval.Refuse(approval.CodeForbidden, "The desk no longer knows a person of that name.")
+		return s, "", approval.Refuse(approval.CodeForbidden, "The desk's configuration no longer names that person.")
 	}
 	cookie = newSecret()
 	made := in.start(cookie, person, people.DirectChats(in.Person), nowMs())
