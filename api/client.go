@@ -122,8 +122,8 @@ func (c *Client) Create(ctx context.Context, req CreateRequest, opts CreateOptio
 // told reports whether the call has all that [Client.Believe] needs.
 func (c *Client) told(asked Asked) error {
 	if c.Believe != nil && (asked.ToolName == "" || len(asked.Params) == 0 || asked.ClaimID == "") {
-		return fmt.Errorf("the call was not claimed, because the answer would be %w: this program does not say which "+
-			"call it asked for, and with which claimId; ask again for the call", ErrNotBelieved)
+		return fmt.Errorf("the call was not claimed, because the answer would be %w: this program must name the call "+
+			"that it asked for, and its claimId; ask again for the call", ErrNotBelieved)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (c *Client) EvaluateAll(ctx context.Context, calls []CreateRequest) ([]Judg
 	in := EvaluateRequest{Calls: append([]CreateRequest{}, calls...)} // an empty list, not null
 	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/evaluate", in: in}, &out)
 	if err == nil && len(out.Results) != len(calls) {
-		err = fmt.Errorf("the desk answered %d calls of %d", len(out.Results), len(calls))
+		err = fmt.Errorf("the desk answered only %d of %d calls", len(out.Results), len(calls))
 	}
 	return out.Results, err
 }

@@ -50,7 +50,7 @@ func (b *Bot) onInteraction(ctx context.Context, raw json.RawMessage) {
 // note logs a first answer that did not arrive: the tap counts anyway, if it was stored.
 func (b *Bot) note(id string, err error) {
 	if err != nil {
-		b.log.Warn("could not answer a Discord interaction in time; if it was stored, it still counts",
+		b.log.Warn("could not answer a Discord interaction in time; the interaction counts if it was stored",
 			"update", id, "reason", err)
 	}
 }

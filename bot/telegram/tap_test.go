@@ -52,7 +52,7 @@ func TestTapIsTakenInAndAnswered(t *testing.T) {
 func TestATapThatWasHandledBeforeIsNotAnsweredAgain(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.desk.reply(func(m textcmd.Message) (textcmd.Reply, error) {
-			return textcmd.Reply{Text: "This was handled already.", Alert: true, Before: m.Text == "/approve 7KQ2AB"}, nil
+			return textcmd.Reply{Text: "This message or tap was already handled.", Alert: true, Before: m.Text == "/approve 7KQ2AB"}, nil
 		})
 		r.running()
 		card := r.card()

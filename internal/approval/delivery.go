@@ -129,8 +129,9 @@ func (a Approval) UnseenIn(chat Target) *Error {
 		here := d.Kind == CardDelivery && d.Target.Chat() == chat.Normal().Chat()
 		if here && (d.DenyOnly || d.MessageID != "") {
 			return Refuse(CodeUnseenPayload,
-				"Not everything that would run has been shown in this chat, nor can it be: "+
-					"here %s can only be denied. Allow it in another chat with its card, by API or command line.", a.Code)
+				"Not everything that would run has been shown in this chat, and it cannot be shown here: in this "+
+					"chat %s can only be denied. Allow it in another chat with its card, by API or command "+
+					"line.", a.Code)
 		}
 	}
 	return Refuse(CodeUnseenPayload,

@@ -2,7 +2,7 @@ package approval
 
 // ErrHandled is what a store answers to a change that a platform update caused which was
 // handled before: the person has been told already.
-var ErrHandled = Refuse(CodeAlreadyResolved, "This was handled already.")
+var ErrHandled = Refuse(CodeAlreadyResolved, "This message or tap was already handled.")
 
 // InboundRef names a stored platform update.
 type InboundRef struct {

@@ -204,7 +204,7 @@ func (d *Daemon) onChange(ctx context.Context) func(store.Changed) {
 // before it counts a yes, and does not count it without.
 func (d *Daemon) learnAbsences(ctx context.Context) {
 	if err := d.Gate.Absences().Learn(ctx); err != nil {
-		d.log.Error("could not read absences; the desk tries again before it counts a yes", "reason", err)
+		d.log.Error("could not read who is away; the desk tries again before it counts a yes", "reason", err)
 	}
 }
 

@@ -40,7 +40,7 @@ func chatOf(who signin.PairingWho) local.Chat { return local.Chat{At: who.Chat, 
 func (p pairings) Start(ctx context.Context, who core.Caller) (api.PairingCode, error) {
 	if len(p.desk.bots) == 0 {
 		return api.PairingCode{}, approval.Refuse(approval.CodeUnavailable,
-			"No chat is on: give the desk a bot's token and start it again, and then ask for a code.")
+			"No chat is on. Set a bot's token, restart the desk, and then ask for a code.")
 	}
 	made, code, err := p.StartPairing(ctx, who)
 	return api.PairingCode{ID: made.ID, Code: code, ExpiresAtMs: made.ExpiresAtMs}, err

@@ -148,8 +148,8 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	}
 	d.loaded.Store(generation)
 	if err != nil {
-		d.log.Error("could not notify the other instances of the new policy; some instances refuse calls until "+
-			"you reload this one", "reason", err)
+		d.log.Error("could not tell the other instances about the new policy; some instances refuse calls until you "+
+			"reload this instance again", "reason", err)
 	}
 	d.log.Info("the configuration was reloaded", "policy", r.PolicyHash[:12], "changed", r.Changed, "by", by, "looser",
 		strings.Join(r.Looser, "; "), "unproved", strings.Join(r.Unproved, "; "), "otherwise", strings.Join(r.Otherwise, "; "),

@@ -12,7 +12,7 @@ import (
 const socketPathMost = 103
 
 // errLive says that another process answers at the socket's path.
-var errLive = errors.New("another process answers there")
+var errLive = errors.New("another process answers at this path")
 
 // socket opens the desk's Unix socket; nil if it has none. If the path is too long,
 // or if the default one cannot be opened, it only warns: the desk is reached at its
@@ -34,7 +34,8 @@ func (d *Daemon) socket() (net.Listener, error) {
 		d.log.Info("the desk has a Unix socket for programs of its own user", "path", path)
 		return l, nil
 	case errors.Is(err, errLive):
-		return nil, fmt.Errorf("server.socket %s: %w; stop it, or set server.socket to another path or to off", path, err)
+		return nil, fmt.Errorf("server.socket %s: %w; stop that process, or set server.socket to another path or to "+
+			"off", path, err)
 	case d.cfg.Server.Socket != "":
 		return nil, fmt.Errorf("server.socket %s cannot be opened: %w; repair that, or set "+
 			"server.socket to another path, or to off",

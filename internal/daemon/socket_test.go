@@ -82,8 +82,8 @@ func TestAdversary_T6_NoSocketIfOthersCouldReplaceIt(t *testing.T) {
 		return func(dir, _ string) { require.NoError(t, os.Chmod(dir, mode)) }
 	}
 	require.NoError(t, open("s", chmod(0o755)))
-	require.ErrorContains(t, open("s", chmod(0o775)), "others may write")
-	require.ErrorContains(t, open("s", chmod(os.ModeSticky|0o777)), "others may write")
+	require.ErrorContains(t, open("s", chmod(0o775)), "other users may write")
+	require.ErrorContains(t, open("s", chmod(os.ModeSticky|0o777)), "other users may write")
 	require.ErrorContains(t, open("gone/s", chmod(0o755)), "no such file")
 	require.ErrorContains(t, open("s", func(_, path string) { require.NoError(t, os.WriteFile(path, nil, 0o600)) }), "not a socket")
 	require.ErrorContains(t, open("s", func(dir, path string) { require.NoError(t, os.Symlink(filepath.Join(dir, "x"), path)) }), "not a socket")
@@ -199,9 +199,9 @@ func TestWhichSocket(t *testing.T) {
 		"off":                     {db, "off", "", "", ""},
 		"too long":                {db, long, "", "path is too long", ""},
 		"beside SQLite, too long": {"sqlite:" + filepath.Join(long, "desk.db"), "", "", "path is too long", ""},
-		"beside SQLite, open":     {"sqlite:" + filepath.Join(wide, "desk.db"), "", "", "others may write", ""},
-		"named, open":             {db, filepath.Join(wide, "s"), "", "", "others may write"},
-		"live":                    {db, filepath.Join(dir, "live"), "", "", "another process answers there; stop it, or set server.socket"},
+		"beside SQLite, open":     {"sqlite:" + filepath.Join(wide, "desk.db"), "", "", "other users may write", ""},
+		"named, open":             {db, filepath.Join(wide, "s"), "", "", "other users may write"},
+		"live":                    {db, filepath.Join(dir, "live"), "", "", "another process answers at this path; stop that process, or set server.socket"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var logs bytes.Buffer

@@ -56,7 +56,8 @@ func openSocket(path string) (*socket, error) {
 		_ = os.Remove(draft)
 	}
 	if err := os.Mkdir(draft, 0o700); err != nil {
-		return nil, fmt.Errorf("cannot recreate the socket's directory: %w; move away what is there", err)
+		return nil, fmt.Errorf("the socket's directory cannot be made anew: %w; move away the file or folder that "+
+			"has its name", err)
 	}
 	defer func() { _ = os.Remove(draft) }()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: made, Net: "unix"})
@@ -85,11 +86,11 @@ func privateEnough(dir string) error {
 		return err
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("others may write to its directory %s (mode %04o), and could put a socket of their own there; "+
-			"run chmod go-w on it", dir, info.Mode().Perm())
+		return fmt.Errorf("other users may write to its directory %s (mode %04o), and could put their own socket "+
+			"there; run chmod go-w on the directory", dir, info.Mode().Perm())
 	}
 	if of, ok := info.Sys().(*syscall.Stat_t); ok && of.Uid != 0 && int(of.Uid) != os.Geteuid() {
-		return fmt.Errorf("its directory %s belongs to another user, who could put a socket of their own there", dir)
+		return fmt.Errorf("its directory %s belongs to another user, who could put another socket there", dir)
 	}
 	return nil
 }

@@ -234,7 +234,8 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 		d.log.Error("the desk is not ready yet, and refuses calls until this instance has the policy in force", "reason", err)
 	}
 	if err := d.Auditor.RecordLoss(ctx); err != nil {
-		d.log.Error("could not record in the audit log which commits the damaged write-ahead log lost", "reason", err)
+		d.log.Error("could not record in the audit log which commits were lost with the damaged write-ahead "+
+			"log", "reason", err)
 	}
 	if err := d.settle(ctx); err != nil {
 		stopStore()

@@ -92,7 +92,7 @@ func approvalResolve(c *call, in recordVerdict) (any, error) {
 	}
 	if in.Kind != "exec" {
 		return nil, approval.Invalid(approval.FieldError{Field: "kind",
-			Problem: "must be exec: this desk serves no other kind here"})
+			Problem: "must be exec; for this method the desk supports no other tool"})
 	}
 	a, err := c.findExec(in.ID)
 	if err != nil {

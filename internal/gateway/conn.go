@@ -190,7 +190,7 @@ func (c *conn) take(frame []byte) {
 	case c.slots <- struct{}{}:
 	default:
 		c.refuse(id, req.Method, who.Token, approval.Refuse(approval.CodeRateLimited,
-			"More than %d requests of this connection wait for their answers.", maxInFlight))
+			"More than %d requests of this connection are unanswered. Wait for an answer first.", maxInFlight))
 		return
 	}
 	c.work.Go(func() {

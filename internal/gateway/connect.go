@@ -84,7 +84,7 @@ type limits struct {
 func (c *conn) greet() (at int64, ok bool) {
 	c.event("connect.challenge", map[string]any{"nonce": uuid.NewString(), "ts": time.Now().UnixMilli()})
 	late := time.AfterFunc(c.g.pace.connect, func() {
-		c.end(websocket.StatusPolicyViolation, "no connect request came in time")
+		c.end(websocket.StatusPolicyViolation, "no connect request arrived in time")
 	})
 	defer late.Stop()
 	kind, frame, err := c.ws.Read(context.Background())
@@ -192,7 +192,7 @@ func (c *conn) authenticate(given map[string]json.RawMessage) (core.Caller, erro
 	who, err := c.g.cfg.Server.Tokens.Admit(c.token)
 	if approval.CodeOf(err) == approval.CodeUnauthorized {
 		return who, stop(invalidRequest, "UNAUTHORIZED", "AUTH_TOKEN_MISMATCH",
-			"unauthorized: this API token is not known here")
+			"unauthorized: the desk does not know this API token")
 	}
 	if err == nil && !who.MayRequest && !who.MayDecide {
 		err = stop(forbidden, "MISSING_SCOPE", "AUTH_SCOPE_MISMATCH", "This token may not connect: it needs the scope "+

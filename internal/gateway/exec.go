@@ -77,7 +77,7 @@ func (in execAsk) call() (approval.Call, error) {
 		set("command", in.Command)
 	case in.Command != "" && !saysTheSame(in.Command, in.CommandArgv):
 		return approval.Call{}, approval.Invalid(approval.FieldError{Field: "command",
-			Problem: "must say the same as commandArgv, or be left out"})
+			Problem: "must be the same command as commandArgv, or be left out"})
 	default:
 		params["argv"] = in.CommandArgv
 	}
@@ -115,7 +115,7 @@ func (in *execAsk) mergePlan() error {
 		return nil
 	}
 	bad := approval.Invalid(approval.FieldError{Field: "systemRunPlan",
-		Problem: "must be an object whose argv, cwd, agentId and sessionKey say the same as the request"})
+		Problem: "must be an object, and its argv, cwd, agentId and sessionKey must equal those of the request"})
 	var plan map[string]json.RawMessage // by exact names: encoding/json would fold case in a struct
 	if json.Unmarshal(in.SystemRunPlan, &plan) != nil {
 		return bad

@@ -69,8 +69,8 @@ func (c *call) standing() core.Standing { return c.g.cfg.Server.Tokens.Standing(
 func (c *call) await(key string, words dialect) (any, error) {
 	a, err := c.g.cfg.Gate.Wait(c.ctx, key, c.standing())
 	if err == nil && !a.Status.Final() {
-		err = approval.Refuse(approval.CodeUnavailable, "The connection ends before the decision; connect again and wait "+
-			"for it.")
+		err = approval.Refuse(approval.CodeUnavailable, "The connection ended before the decision. Connect again and "+
+			"wait for the decision.")
 	}
 	if err != nil {
 		return nil, err

@@ -215,7 +215,8 @@ func (e *entry) decision(l Look) (api.Decision, string, *api.Problem) {
 		}
 	}
 	if len(e.requests) == 0 {
-		return refuse("unseen_payload", "The messages do not show what is to be approved; send the whole conversation.")
+		return refuse("unseen_payload", "The messages do not show the call that is to be approved; send the whole "+
+			"conversation.")
 	}
 	if v.decision == api.AllowAlways && !offers(l.Approval, api.AllowAlways) && offers(l.Approval, api.AllowSession) {
 		v.decision = api.AllowSession // the narrower one
@@ -263,9 +264,10 @@ func (d *decider) claim(ctx context.Context, c *api.MessageCall) {
 	case err == nil:
 		c.Claim, c.Outcome, c.Code, c.Reason = &got, CallRuns, "", ""
 	case p == nil || p.Code == "unavailable" || p.Code == "rate_limited":
-		c.Outcome, c.Code, c.Reason = CallWaits, "unavailable", "The desk could not hand it out right now; resubmit."
+		c.Outcome, c.Code, c.Reason = CallWaits, "unavailable", "The desk could not hand out the call right now; "+
+			"send the messages again."
 	case c.Outcome == CallRuns && (p.Code == "not_found" || p.Code == "forbidden"):
-		c.Reason = "Only the token that asked may claim it."
+		c.Reason = "Only the token that asked for this approval may claim it."
 	default:
 		c.Outcome, c.Code, c.Reason = CallRefused, p.Code, sentence(p)
 	}

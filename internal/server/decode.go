@@ -81,7 +81,7 @@ func brokenOff(err error) error {
 	if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
 		return tooLarge(big.Limit)
 	}
-	return approval.Refuse(approval.CodeMalformed, "The body broke off, or took longer than %d s to come.",
+	return approval.Refuse(approval.CodeMalformed, "The body ended too early, or took longer than %d s to arrive.",
 		int(requestTime.Seconds()))
 }
 
@@ -195,11 +195,11 @@ func wellFormed(body []byte) error {
 	case errors.Is(err, io.EOF):
 		return nil
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return approval.Refuse(approval.CodeMalformed, "The body has an object that names a member twice.")
+		return approval.Refuse(approval.CodeMalformed, "The body has an object in which a member occurs twice.")
 	case errors.As(err, &at):
 		return approval.Refuse(approval.CodeMalformed, "The body is not valid JSON in UTF-8, at byte %d.", at.ByteOffset)
 	}
-	return approval.Refuse(approval.CodeMalformed, "The body has something after its JSON object.")
+	return approval.Refuse(approval.CodeMalformed, "The body has further text after its JSON object.")
 }
 
 // mistakes names every member of a well-formed value that does not fit type t.

@@ -34,7 +34,7 @@ func (s *Server) evaluate(c *call, body []byte) (answer, error) {
 		return answer{}, err
 	case in.Calls != nil:
 		return answer{}, approval.Invalid(approval.FieldError{Field: "calls",
-			Problem: "must be sent alone, without a call beside it"})
+			Problem: "cannot be combined with a single call; send one or the other"})
 	case len(body) > maxBody:
 		return answer{}, tooLarge(maxBody)
 	}

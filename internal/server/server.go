@@ -24,7 +24,7 @@ import (
 // pair that is half or cannot be used; of one that clients refuse it warns.
 func New(cfg Config) (*Server, error) {
 	if (cfg.CertFile == "") != (cfg.KeyFile == "") {
-		return nil, errors.New("TLS needs both a certificate file and a key file")
+		return nil, errors.New("server.tls needs both certFile and keyFile")
 	}
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	cfg.Mount = maps.Clone(cfg.Mount)

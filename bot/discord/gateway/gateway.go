@@ -36,8 +36,7 @@ const (
 var fatalCodes = sync.OnceValue(func() map[int]string {
 	return map[int]string{
 		4004: rest.BadToken,
-		4010: "Discord refuses the desk's shard (close code 4010). " +
-			"This is a mistake in the desk; please report it.",
+		4010: "Discord refuses the desk's shard (close code 4010). This is an error in approvalbot; please report it.",
 		4011: "Discord wants this bot to be sharded (close code 4011): it is in too many servers. " +
 			"Use a bot of the desk's own.",
 		4012: "Discord no longer knows the gateway version that the desk speaks (close code 4012). " +

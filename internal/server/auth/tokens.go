@@ -146,10 +146,10 @@ func (t *Tokens) Standing(hash [32]byte, who core.Caller) core.Standing {
 		now, again, ok := t.Holder(hash)
 		switch {
 		case !ok || now.Token != who.Token:
-			err = approval.Refuse(approval.CodeUnauthorized, "This API token is no longer known here.")
+			err = approval.Refuse(approval.CodeUnauthorized, "The desk no longer knows this API token.")
 		case !now.Keeps(who):
-			err = approval.Refuse(approval.CodeForbidden, "The rights of this API token were changed meanwhile; ask "+
-				"again with those that it has now.")
+			err = approval.Refuse(approval.CodeForbidden, "The rights of this API token were changed during this "+
+				"request; send the request again.")
 		}
 		return again, err
 	}
@@ -160,7 +160,7 @@ func (t *Tokens) Standing(hash [32]byte, who core.Caller) core.Standing {
 func (t *Tokens) Stream(hash [32]byte) (done func(), err error) {
 	h := t.now.Load().byHash[hash]
 	if h == nil {
-		return nil, approval.Refuse(approval.CodeUnauthorized, "This API token is not known here.")
+		return nil, approval.Refuse(approval.CodeUnauthorized, "The desk does not know this API token.")
 	}
 	limit := max(MaxStreams, int64(h.caller.MaxPending))
 	if h.streams.Add(1) > limit {
@@ -205,7 +205,7 @@ func Bearer(given []string) (string, error) {
 func (t *Tokens) Admit(hash [32]byte) (core.Caller, error) {
 	h := t.now.Load().byHash[hash]
 	if h == nil {
-		return core.Caller{}, approval.Refuse(approval.CodeUnauthorized, "This API token is not known here.")
+		return core.Caller{}, approval.Refuse(approval.CodeUnauthorized, "The desk does not know this API token.")
 	}
 	if h.pace != nil && !h.pace.take() {
 		return core.Caller{}, approval.Refuse(approval.CodeRateLimited,

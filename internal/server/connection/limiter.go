@@ -89,8 +89,8 @@ func (l *Limiter) failed(err error) {
 	l.metrics.AcceptFailed()
 	why := "could not accept connections; trying again"
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-		why = "could not accept connections: the file descriptors have run out; raise the limit (LimitNOFILE= of " +
-			"systemd, ulimit -n)"
+		why = "could not accept connections, because the desk has no file descriptors left; raise the limit " +
+			"(LimitNOFILE= of systemd, ulimit -n)"
 		l.mu.Lock()
 		first := l.oldest.Front()
 		l.mu.Unlock()
