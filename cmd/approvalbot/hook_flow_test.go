@@ -288,7 +288,7 @@ func TestAdversary_H2_ASilentDeskDenies(t *testing.T) {
 	cmd.Stderr = &stderr
 	require.Error(t, cmd.Run())
 	require.Equal(t, 2, cmd.ProcessState.ExitCode())
-	require.Contains(t, stderr.String(), "did not come on stdin in time")
+	require.Contains(t, stderr.String(), "did not arrive on stdin in time")
 	// Nor does a file with a token that cannot be read.
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))

@@ -179,7 +179,7 @@ func removeGrant(ctx context.Context, a *app.App, ref string) error {
 	case len(found) == 0:
 		return errors.New("no grant has that fingerprint or id; approvalbot allowlist list shows them")
 	case len(prints) > 1:
-		return errors.New("more than one grant fits that; give more of the fingerprint or id")
+		return errors.New("more than one grant has a fingerprint or id that begins so; give more of it")
 	}
 	for _, g := range found {
 		if err := c.EndGrant(ctx, g.ID); err != nil {

@@ -102,7 +102,7 @@ func whose(ctx context.Context, c *api.Client, person string) (string, error) {
 	}
 	token, err := c.TokenInfo(ctx)
 	if err == nil && token.Person == "" {
-		err = errors.New("this token belongs to no person: name one with --person")
+		err = errors.New("this token belongs to no person; name a person with --person")
 	}
 	return token.Person, err
 }

@@ -101,7 +101,7 @@ func awaitPairing(ctx context.Context, c *api.Client, id string) (api.Pairing, e
 		case ctx.Err() != nil: // it needs no word
 			return p, app.ExitCode(app.ExitError)
 		case errors.As(err, &refused) && refused.Code == "not_found":
-			return p, errors.New("another pairing was begun, which ended this one")
+			return p, errors.New("this pairing ended, because another one was begun")
 		case err != nil:
 			return p, err
 		case p.Status == api.PairingFailed:

@@ -68,6 +68,6 @@ func runConfined(ctx context.Context, a *app.App, c *api.Client, id string, clai
 // confinedNotRun prints why a command that may run confined alone did not run.
 func confinedNotRun(ctx context.Context, a *app.App, c *api.Client, id, claimID string, why error) error {
 	reportResult(ctx, a, c, id, api.ResultRequest{ClaimID: claimID, Status: "failed", Summary: "not run: it could not be confined"})
-	return notRun(a, app.ExitCode(app.ExitError), fmt.Errorf("the command may only run confined, and it could not "+
-		"be confined: %w", why))
+	return notRun(a, app.ExitCode(app.ExitError), fmt.Errorf("the command may only run confined, but this machine "+
+		"could not confine it: %w", why))
 }

@@ -68,6 +68,6 @@ func awaitFinal(ctx context.Context, c *api.Client, a api.Approval, patience tim
 }
 
 var (
-	errDeskAway = errors.New("the desk did not say in time how the request ended")
-	errPatience = errors.New("waited long enough")
+	errDeskAway = errors.New("the desk did not report in time how the request ended")
+	errPatience = errors.New("the time to wait is over")
 )

@@ -109,7 +109,7 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	ctx, stop := whileWanted(ctx, f.Caller)
 	defer stop()
 	if len(words) == 0 || len(words) > 2 {
-		return deny("approvalbot hook takes a runtime and at most one event, but was given %d words", len(words))
+		return deny("approvalbot hook takes a runtime and at most one event, but got %d words", len(words))
 	}
 	rt, known := hook.Find(words[0])
 	switch {
@@ -221,7 +221,7 @@ func ended(pid int) bool {
 
 // The outcomes of a hook whose body or token cannot be read.
 var (
-	errStdin = errors.New("the hook's body did not come on stdin in time")
+	errStdin = errors.New("the hook's body did not arrive on stdin in time")
 	errFile  = errors.New("the file with the token could not be read in time")
 )
 

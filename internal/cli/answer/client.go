@@ -19,7 +19,8 @@ func (f Flags) Connect() (*api.Client, error) {
 	switch {
 	case f.Token != "":
 		return nil,
-			errors.New("--token shows in the list of processes: give the absolute path of a file with --token-file")
+			errors.New("other users can see --token in the list of processes; write the token into a file, and give " +
+				"its absolute path with --token-file")
 	case f.TokenFile != "" && f.Client != "":
 		return nil, errors.New("--token-file and --client exclude each other")
 	case f.TokenFile != "":
@@ -40,11 +41,11 @@ func (f Flags) Connect() (*api.Client, error) {
 			return nil, err
 		}
 		if server != "" && server != file.Server {
-			return nil, fmt.Errorf("--server names another desk than the client file %s, whose token is only for its own "+
-				"desk: leave out --server", f.Client)
+			return nil, fmt.Errorf("--server names another desk than the client file %s, and the file's token is "+
+				"only for the file's own desk: leave out --server", f.Client)
 		}
 		if file.Token == "" || file.Server == "" {
-			return nil, fmt.Errorf("the client file %s has no token, or no server", f.Client)
+			return nil, fmt.Errorf("the client file %s must have both a token and a server", f.Client)
 		}
 		return reach.Connect(file, f.Client, transport())
 	default:

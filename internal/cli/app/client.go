@@ -70,8 +70,8 @@ func (a *App) Client() (*api.Client, error) {
 	}
 	if token == "" {
 		if server != "" && file.Server != server && path != "" {
-			return nil, fmt.Errorf("no token for %s: %s is for another server; give a "+
-				"token with --token or APPROVALBOT_TOKEN", server, path)
+			return nil, fmt.Errorf("there is no token for %s, because %s is for another server; give a token with "+
+				"--token or APPROVALBOT_TOKEN", server, path)
 		}
 		a.TokenFrom, token = path, string(file.Token)
 	}

@@ -97,7 +97,7 @@ func toNames(text *bytes.Buffer) error {
 	}
 	names, ok := namesOf(v)
 	if !ok {
-		return errors.New("what this prints has no names; use -o json or -o yaml")
+		return errors.New("the output of this command has no names; use -o json or -o yaml")
 	}
 	text.Reset()
 	for _, n := range names {

@@ -28,7 +28,7 @@ func newAuditExportCommand(a *app.App) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if from < 0 || to < 0 || to > 0 && to < from {
-				return errors.New("--from and --to must be record numbers, the first not after the last")
+				return errors.New("--from and --to must be record numbers, and --from must not be after --to")
 			}
 			return auditExport(cmd.Context(), a, from, to, file)
 		},

@@ -38,8 +38,8 @@ func newVacuumCommand(a *app.App) *cobra.Command {
 }
 
 func runCompaction(ctx context.Context, a *app.App, yes bool) (err error) {
-	o, err := storeOptions(a, "PostgreSQL uses the room of deleted rows again by itself; to give it back to the disk, its operator runs "+
-		"VACUUM FULL, which locks each table meanwhile: stop the desk first")
+	o, err := storeOptions(a, "PostgreSQL reuses the space of deleted rows by itself; to give space back to the "+
+		"disk, stop the desk and run VACUUM FULL in PostgreSQL, which locks each table while it runs")
 	if err != nil {
 		return err
 	}

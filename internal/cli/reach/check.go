@@ -23,8 +23,8 @@ type DeskCheck struct {
 }
 
 // ErrOtherKeys is in the error of a client file whose keys do not lead to what answers.
-var ErrOtherKeys = errors.New("its keys are not the deskKeys of the client file, and these did not sign them as " +
-	"their successors")
+var ErrOtherKeys = errors.New("its keys are neither the deskKeys of the client file nor signed by these as their " +
+	"successors")
 
 // CheckDesk asks a client file's desk for its keys, without the token, and tells how far they
 // can be trusted: by the socket or the file's keys, by the certificate of an https server,

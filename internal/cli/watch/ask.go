@@ -96,8 +96,8 @@ type wish struct {
 
 // The errors of a line that is no answer.
 var (
-	errNotOffered = errors.New("an answer that the request does not offer")
-	errNoAnswer   = errors.New("not one of the answers")
+	errNotOffered = errors.New("the request does not offer this answer")
+	errNoAnswer   = errors.New("this is none of the answers")
 )
 
 // answerOf reads a line: an answer's key or word, and behind a colon a reason, or a note after the

@@ -45,4 +45,4 @@ func (w *watcher) column() show.Column {
 }
 
 // errDone ends a session: the input is over.
-var errDone = errors.New("the input is over")
+var errDone = errors.New("the terminal's input has ended")

@@ -35,7 +35,7 @@ func Handler(door Door) http.Handler {
 		}
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 		if err != nil {
-			http.Error(w, "The message did not come in whole, or is too large.", http.StatusRequestEntityTooLarge)
+			http.Error(w, "The message is incomplete or too large.", http.StatusRequestEntityTooLarge)
 			return
 		}
 		alive := &keptAlive{ResponseWriter: w}

@@ -67,7 +67,8 @@ func (x *relay) asked(ctx context.Context, in call, mustAsk bool) (ask.Allowed, 
 		now.Otherwise = now.Otherwise || req.Context.Tool.Otherwise
 	}
 	if err == nil && !bytes.Equal(canonical(now), canonical(req.Context.Tool)) {
-		err = errors.New("not allowed: the MCP server changed its description of the tool meanwhile; ask again")
+		err = errors.New("not allowed: the MCP server changed its description of the tool while people decided; ask " +
+			"again")
 	}
 	if err != nil {
 		x.report(ctx, got, "failed", "not run: what the MCP server says of the tool changed meanwhile")

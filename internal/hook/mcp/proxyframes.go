@@ -47,7 +47,7 @@ func framesOf(text []byte) []frame {
 	}
 	var out []frame
 	bad := []frame{{err: unreadable{
-		why: fmt.Sprintf("it is a batch that cannot be read, or of more than %d messages", maxBatch)}}}
+		why: fmt.Sprintf("it is a batch that cannot be read, or that has more than %d messages", maxBatch)}}}
 	d := jsontext.NewDecoder(bytes.NewReader(text), asWritten())
 	_, err := d.ReadToken()
 	for err == nil && d.PeekKind() != ']' {
@@ -93,7 +93,7 @@ func frameOf(raw []byte) frame {
 	case !id.IsValid():
 		return frame{err: unreadable{why: "it has neither a method nor an id"}}
 	case in.Error == nil && len(in.Result) == 0:
-		in.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "an answer without a result came"}
+		in.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the answer has no result"}
 	}
 	if in.Error != nil { // no typed nil
 		return frame{msg: &jsonrpc.Response{ID: id, Error: in.Error}}

@@ -42,8 +42,8 @@ func readCall(raw []byte) (call, error) {
 		Other     members        `json:",embed"`
 	}
 	if err := strict(raw, &in); err != nil || in.Name == "" {
-		return call{}, errors.New("tools/call needs a name; its _meta, if there is one, must be an object; and it " +
-			"must have no member twice")
+		return call{}, errors.New("tools/call must have a name, no member twice, and, if it has a _meta, an object " +
+			"there")
 	}
 	if len(in.Other) > 0 {
 		name := slices.Sorted(maps.Keys(in.Other))[0]

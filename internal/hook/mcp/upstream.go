@@ -186,7 +186,7 @@ func (c *remoteConn) do(ctx context.Context, method string, body []byte, header 
 	res, err := c.to.RoundTrip(r)
 	if err == nil && res.StatusCode/100 == 3 {
 		_ = res.Body.Close() // it is not read
-		return nil, errors.New("it redirects elsewhere; give the address that it redirects to")
+		return nil, errors.New("it redirects to another address; give that address instead")
 	}
 	return res, err
 }

@@ -54,7 +54,7 @@ func TestAdversary_N7_ARemotesAddressIsInNoError(t *testing.T) {
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "s3cret")
 	}
-	require.ErrorContains(t, sent(t, s.URL), "it redirects elsewhere")
+	require.ErrorContains(t, sent(t, s.URL), "it redirects to another address")
 
 	plain, err := http.NewRequest("POST", "http://mcp.test/", nil)
 	require.NoError(t, err)
