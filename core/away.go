@@ -97,7 +97,7 @@ func (g *Gate) absentee(v approval.Voter) (approval.Voter, *approval.Error) {
 		return v, notAnApprover()
 	case v.Person == "":
 		return v, approval.Refuse(approval.CodeNotAnApprover, "Only people in the desk's configuration can be away, "+
-			"and this account belongs to none of them.")
+			"and this account belongs to no such person.")
 	}
 	return v, nil
 }

@@ -39,11 +39,11 @@ func (h *Handler) reason(ctx context.Context, m Message, code string) (Reply, bo
 	case m.NotHuman != "":
 		return h.refuse(ctx, m, "a reason by "+m.NotHuman, notAuthorized)
 	case !ValidCode(code):
-		return h.refuse(ctx, m, "a form that the desk did not make", "This form is not known here.")
+		return h.refuse(ctx, m, "a form that the desk did not make", "The desk does not know this form.")
 	}
 	a, err := h.cardsApproval(ctx, card, known, code)
 	if approval.CodeOf(err) == approval.CodeNotFound {
-		return h.refuse(ctx, m, "a form of another card", "This form is not known here.")
+		return h.refuse(ctx, m, "a form of another card", "The desk does not know this form.")
 	}
 	if err != nil {
 		return Reply{}, false, err

@@ -298,7 +298,7 @@ func TestOpen(t *testing.T) {
 		open := digest.Buttons[0][1].CallbackData
 		require.Equal(t, "/show "+folded[1].Code, open)
 		require.Contains(t, w.answer(w.mallory.TapData(w.group, digest.ID, open)), "not authorized")
-		require.Contains(t, w.answer(w.alice.TapData(w.group, digest.ID, "/approve "+folded[1].Code)), "not known here")
+		require.Contains(t, w.answer(w.alice.TapData(w.group, digest.ID, "/approve "+folded[1].Code)), "desk does not know")
 		require.Equal(t, "Here is "+folded[1].Code+".", w.answer(w.alice.Tap(w.group, digest.ID, "Open 2")))
 		var card fakechat.TelegramMessage
 		w.until("the card", func() bool {

@@ -56,8 +56,8 @@ func TestAdversary_P11_AFloodIsOneMessage(t *testing.T) {
 
 		require.Contains(t, c.tap("mallory", digest.id, "Open 1"), "not authorized")
 		require.Contains(t, c.tap("mallory", digest.id, "Deny all 4"), "not authorized")
-		require.Contains(t, c.press("alice", digest.id, "/approve "+folded[0].Code), "not known here", "nothing here allows")
-		require.Contains(t, c.press("alice", digest.id, "/deny "+folded[0].Code), "not known here")
+		require.Contains(t, c.press("alice", digest.id, "/approve "+folded[0].Code), "desk does not know", "nothing here allows")
+		require.Contains(t, c.press("alice", digest.id, "/deny "+folded[0].Code), "desk does not know")
 		require.Equal(t, "Here is "+folded[1].Code+".", c.press("bob", digest.id, "/show "+folded[1].Code))
 		r.until(folded[1], "its card stands", func(a api.Approval) bool { return a.Deliveries[0].State == "sent" })
 		i := slices.IndexFunc(c.fromBot(), func(m shown) bool {

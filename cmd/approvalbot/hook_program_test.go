@@ -53,8 +53,8 @@ func TestHookFlow_BothProgramsAnswerTheSame(t *testing.T) {
 		"no desk is named":     {read, "no desk is named", 0, []string{"claude-code", "PreToolUse"}},
 		"token in the words":   {read, "list of processes", 0, []string{"claude-code", "PreToolUse", "--token", "x"}},
 		"unknown runtime":      {read, "does not know this runtime", 2, with(desk, "clod", "PreToolUse")},
-		"no words":             {read, "was given 0 words", 2, desk},
-		"too many words":       {read, "was given 3 words", 0, with(desk, "claude-code", "PreToolUse", "now")},
+		"no words":             {read, "but got 0 words", 2, desk},
+		"too many words":       {read, "but got 3 words", 0, with(desk, "claude-code", "PreToolUse", "now")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

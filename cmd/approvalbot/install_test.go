@@ -90,7 +90,7 @@ func TestInstall_WantsAnAgentsToken(t *testing.T) {
 		"operator": "may not ask (approvals.request)",
 		"both":     "may do more than ask (approvals.request, operator.approvals): an agent that reads it would approve for itself",
 		"nameless": "names no agentId",
-		"gone":     "is not known here",
+		"gone":     "desk does not know",
 		"missing":  "is not there: make run writes it",
 	} {
 		out := n.run("install", "claude-code", "--user", "--client", n.client(name))

@@ -124,7 +124,7 @@ func TestAdversary_H2_EveryFailureIsTheDialectsDeny(t *testing.T) {
 		why             string
 	}{
 		"no token":            {"", "", good, nil, "API token"},
-		"bad token":           {"nobody", "", good, nil, "not known here"},
+		"bad token":           {"nobody", "", good, nil, "desk does not know"},
 		"no right":            {"auditor", "", good, nil, "approvals.request"},
 		"no body":             {"agent", "", "", nil, "not a JSON object"},
 		"not JSON":            {"agent", "", "hello", nil, "not a JSON object"},

@@ -97,7 +97,7 @@ type wish struct {
 // The errors of a line that is no answer.
 var (
 	errNotOffered = errors.New("the request does not offer this answer")
-	errNoAnswer   = errors.New("this is none of the answers")
+	errNoAnswer   = errors.New("not one of the answers")
 )
 
 // answerOf reads a line: an answer's key or word, and behind a colon a reason, or a note after the
