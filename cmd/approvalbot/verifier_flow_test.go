@@ -91,7 +91,7 @@ func TestAdversary_I6_TheVerifiersPeopleFillNoQuorum(t *testing.T) {
 		require.Contains(t, card.Text, "approvers: 0 of 2 yes; verifier's people: 0 of 1 yes")
 
 		session := r.reply(room.TelegramChat, room.vera.Say(room.TelegramChat, "/approve@"+botName(ownBot)+" "+a.Code+" session"))
-		require.Contains(t, session.Text, "covers only this call")
+		require.Contains(t, session.Text, "cover only this call")
 		require.Contains(t, r.tap(room.vera, room.TelegramChat, card.ID, "Allow once").Text, "approvers: 0 of 2 yes; verifier's people: 1 of 1 yes")
 		require.Contains(t, r.tap(room.victor, room.TelegramChat, card.ID, "Allow once").Text, "approvers: 0 of 2 yes; verifier's people: 2 of 1 yes")
 		got := r.get(a)

@@ -62,6 +62,25 @@ var attacks = []attack{
 	{"a folder closed over links that lead out", `mkdir v && ln -s ~/.netrc v/l && ln -s $W/.git/hooks/pre-commit v/h && chmod 444 v`, false},
 	{"a folder closed to be looked into by the next call", `mkdir v && echo x >v/f && chmod 333 v`, false},
 	{"a pipe in the place of a link that a link leads through", `ln -s way/hooks2 m2; rm $W/way; mkfifo $W/way; ln -s $W/.git/hooks m3`, false},
+	{"a secret by a harmless name", `ln -s $W/.env notes.txt`, false},
+	{"a folder of secrets by a harmless name", `mkdir secrets; ln -s secrets y`, false},
+	{"programs by a harmless name of their folder", `mkdir -p .venv/bin; ln -s .venv e`, false},
+	{"tools by a harmless name of their folder", `mkdir -p node_modules; ln -s node_modules/.bin nb`, false},
+	{"the wrapper of gradle by a harmless name", `mkdir -p gradle/wrapper; ln -s gradle gr`, false},
+	{"an agent's folder by a harmless name", `mkdir .zencoder; ln -s .zencoder z`, false},
+	{"a folder that becomes programs by its link", `mkdir -p vv/bin; echo "$EVIL" >vv/bin/python; ln -s vv .venv`, false},
+	{"tools by a link to the same folder", `mkdir q; echo "$EVIL" >q/tsc; ln -s . node_modules; ln -s q .bin`, false},
+	{"a folder that becomes an agent's", `mkdir zc; echo {} >zc/settings.json; ln -s zc .zencoder`, false},
+	{"who may log in", `echo x >sudoers; echo x >authorized_keys; mkdir sudoers.d; echo x >sudoers.d/x`, false},
+	{"secrets", `echo K=evil >.env; echo x >server.pem; mkdir secrets; echo x >secrets/x.json`, false},
+	{"a secret that is a link", `mkdir k; ln -s k .aws; echo x >n; ln -s n id_rsa`, false},
+	{"a secret that is another name of a file", `echo x >n; ln n k.pem`, false},
+	{"options by their names", `echo x >--checkpoint=1; echo x >'--checkpoint-action=exec=sh evil.sh'`, false},
+	{"names that are words", `echo x >'a b/../c'; echo x >'a -rf'; echo x >"it's"; echo x >'a$HOME'`, false},
+	{"a folder opened to other users", `chmod 777 $W/pkg`, false},
+	{"the workspace opened to other users", `chmod 777 $W`, false},
+	{"a file opened to other users", `chmod 666 $W/main.go`, false},
+	{"the desk's own files", `echo x >approvalbot.yaml; echo x >approvalbot.db`, false},
 	{"a folder with a HEAD, that is no repository", `mkdir fix && echo x >fix/HEAD && echo x >fix/flake.nix`, false},
 	{"huge file", `truncate -s 4T .npmrc; rm $W/.envrc; truncate -s 4T $W/.envrc`, false},
 	{"a folder that a link leads to becomes a link", `rm -r $W/builds && ln -s .git/hooks $W/builds`, false},
@@ -255,7 +274,7 @@ func TestK2_NothingPlantedIsObeyed(t *testing.T) {
 				t.Run(a.name, func(t *testing.T) {
 					t.Parallel()
 					m := newMachine(t)
-					m.refused(t, depth, a.script, "nothing that it did")
+					m.refused(t, depth, a.script, "nothing that the command did")
 					require.False(t, m.obeyed(t))
 				})
 			}
@@ -277,7 +296,7 @@ func TestK2_RepositoriesAreReadOnly(t *testing.T) {
 			}
 			before := whole()
 			said, _ := m.confined(t, m.inside(a.script))
-			require.Regexp(t, "(Read-only file system|Device or resource busy|cross-device|[Uu]nable to|could not lock|nothing that it did)", said)
+			require.Regexp(t, "(Read-only file system|Device or resource busy|cross-device|[Uu]nable to|could not lock|nothing that the command did)", said)
 			require.Equal(t, before, whole(), said)
 			require.False(t, m.obeyed(t))
 		})
@@ -341,6 +360,8 @@ func TestK2_ARepositoryIsNotMadeInTwoSteps(t *testing.T) {
 	require.Equal(t, 0, code, said)
 	m.refused(t, ".", `echo "ref: refs/heads/main" >n/HEAD`, `"n/HEAD"`)
 	m.refused(t, ".", `mkdir half/refs`, `"half/HEAD"`)
+	m.sh(t, m.ws, `mkdir small; echo x >small/head`)
+	m.refused(t, ".", `mkdir small/refs`, `"small/HEAD"`) // to the next call, and on file systems without letter case
 }
 
 // A repository whose parts are not in place refuses the call, and so does a link through the kernel its work.

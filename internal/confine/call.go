@@ -28,7 +28,7 @@ type Call struct {
 func State(home, state string) (string, error) {
 	dir := cmp.Or(state, filepath.Join(home, ".local", "state"))
 	if !filepath.IsAbs(dir) {
-		return "", fmt.Errorf("the state of confined calls has no folder: HOME is %q and XDG_STATE_HOME %q; set one to an absolute path",
+		return "", fmt.Errorf("approvalbot finds no folder for the state of confined calls: HOME is %q and XDG_STATE_HOME is %q; set one of them to an absolute path",
 			home, state)
 	}
 	return filepath.Join(dir, "approvalbot", "confine"), nil
@@ -66,17 +66,17 @@ func AllRefused(err error) iter.Seq[*Refused] {
 
 // Error names what was changed, and where what the call did is.
 func (r *Refused) Error() string {
-	text := "nothing that it did in " + r.Root + " was kept"
+	text := "nothing that the command did in " + r.Root + " was kept"
 	if len(r.Names) > 0 {
-		text += ", since it changed what others obey: " + quoted(r.Names)
+		text += ", because it changed files that an agent may not change without asking (docs/confine.md): " + quoted(r.Names)
 	}
 	if len(r.Meanwhile) > 0 {
-		text += ", since others changed meanwhile what it changed: " + quoted(r.Meanwhile)
+		text += ", because another program changed these files meanwhile, and so did the command: " + quoted(r.Meanwhile)
 	}
 	if r.Why != nil {
 		text += ": " + r.Why.Error()
 	}
-	return text + "; what it did is in " + r.Quarantine
+	return text + "; its work is in " + r.Quarantine + " (a closed folder: chmod u+rwx opens it)"
 }
 
 func quoted(names []string) string {

@@ -77,6 +77,12 @@ func look(watches []*Watch, lists []*list) (*outside, error) {
 		if err := o.repositories(w.Root, lists[i]); err != nil {
 			return nil, err
 		}
+		for link, end := range lists[i].beyond {
+			if o.inside(end) && !workspace.Under(end, w.Root) {
+				return nil, fmt.Errorf("the link %q in workspace %s names %s of another workspace, which is a secret by that name "+
+					"alone; name one of the two workspaces", link, w.Root, end)
+			}
+		}
 	}
 	for found := -1; found != o.found; { // protected links lead to more of them
 		found = o.found

@@ -18,11 +18,11 @@ import (
 
 // keep moves what a call left from the upper directory to the workspace. If it fails, or this process dies after the
 // marker, the rest goes to the quarantine: nothing is copied that was judged beside another workspace.
-func (w *Watch) keep(upper int, p plan) error {
+func (w *Watch) keep(upper int, p plan, ours taken) error {
 	if w.something(upper) == nil {
 		return w.drop() // most calls change nothing
 	}
-	err := w.back(upper, p)
+	err := w.back(upper, p, ours)
 	if err == nil {
 		return errors.Join(os.Remove(w.path("call/keep")), w.drop())
 	}
@@ -57,17 +57,20 @@ var step = func() {}
 // errMeanwhile ends a copy: what was judged is there no more.
 var errMeanwhile = errors.New("another program changed it meanwhile")
 
+// taken is when a copy took a name from a file that has more, perhaps in another workspace of the call.
+type taken map[[2]uint64]unix.Timespec
+
 // copier carries out a plan.
 type copier struct {
 	fresh    string // name in the workspace of a file that is being copied from another file system
 	up, low  folders
-	ours     map[[2]uint64]unix.Timespec // when we took a name from a file that has more
-	expected map[string][2]uint64        // the folders of the workspace
-	opened   map[string]uint32           // modes of folders that we had to write to
+	ours     taken
+	expected map[string][2]uint64 // the folders of the workspace
+	opened   map[string]uint32    // modes of folders that we had to write to
 }
 
-func (w *Watch) back(upper int, p plan) error {
-	c := copier{fresh: w.fresh, ours: map[[2]uint64]unix.Timespec{}, expected: map[string][2]uint64{}, opened: map[string]uint32{}}
+func (w *Watch) back(upper int, p plan, ours taken) error {
+	c := copier{fresh: w.fresh, ours: ours, expected: map[string][2]uint64{}, opened: map[string]uint32{}}
 	c.up, c.low = folders{root: upper}, folders{root: int(w.root.Fd()), expected: c.expected}
 	defer c.up.close()
 	defer c.low.close()

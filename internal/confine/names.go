@@ -39,10 +39,8 @@ func (g *guard) in(dir place, dirRel, name string) place {
 	if lower == ".git" {
 		return place{Held: true, Git: true}
 	}
-	_, obeyed := workspace.Obeyed(p.Under)
-	obeyed = obeyed || workspace.OwnProgram(p.Under)
 	p.Git = g.repos[join(dirRel, name)]
-	p.Held = p.Held || p.Git || obeyed || alsoObeyed.Has(lower) || toolVersions.MatchString(lower)
+	p.Held = p.Held || p.Git || !workspace.Unasked(p.Under) || workspace.Odd(name) || alsoObeyed.Has(lower) || toolVersions.MatchString(lower)
 	if !p.Held && len(g.named) > 0 {
 		_, p.Held = g.named[workspace.FoldPath(join(dirRel, name))]
 	}
@@ -58,7 +56,8 @@ var (
 	alsoObeyed = lazy.Words(`.helix .agent .qoder .lingma iflow.md replit.md .replit .idx .gitpod.yml .taskcluster.yml .cirrus.star .drone.star
 		.drone.jsonnet .packit.yaml .copr .azuredevops .theia .nova .vim .ycm_extra_conf.py .pylintrc .autoenv_leave.zsh prek.toml hk.pkl
 		captainhook.json .claude-plugin .lsp.json .antigravity .codebuddy .iflow replit.nix .gitpod .ona .codesandbox
-		.harness .evergreen.yml .prow.yaml .pipelines flake.nix devenv.nix .dir-locals-2.el .repo`)
+		.harness .evergreen.yml .prow.yaml .pipelines flake.nix devenv.nix .dir-locals-2.el .repo
+		approvalbot.yaml approvalbot.db approvalbot.db-wal approvalbot.db-shm approvalbot.key approvalbot.key.marked`)
 
 	toolVersions = lazy.Pattern(`^\.?mise\..*toml$`)
 )
@@ -161,7 +160,7 @@ func (g *guard) leadsAstray(links map[string]string, rel string) (end string, as
 	dir, _ := splitPath(rel)
 	end, _, outside := g.follow(links, dir, links[rel])
 	if !outside {
-		return end, g.held(end)
+		return end, g.held(end) || g.renames(rel, end)
 	}
 	for _, dir := range shownOutside {
 		if strings.HasPrefix(end, dir) && !strings.Contains(end, "/..") {
@@ -169,6 +168,15 @@ func (g *guard) leadsAstray(links map[string]string, rel string) (end string, as
 		}
 	}
 	return end, end != "/dev/null"
+}
+
+// inFolders are names that are protected in some folders alone.
+var inFolders = []string{"x.json", "settings.json", "claude/settings.json", "x", "bin/x", ".bin/x", "wrapper/x"}
+
+// renames reports a link behind which a name is protected that is not behind the link's end, or the other way round: a
+// later call would write or read a protected file by a harmless name, or have made one.
+func (g *guard) renames(rel, end string) bool {
+	return slices.ContainsFunc(inFolders, func(name string) bool { return g.held(join(rel, name)) || g.held(join(end, name)) })
 }
 
 // held reports a path that is protected by its names alone, or lies in a repository's own directory.

@@ -38,7 +38,7 @@ func TestOverlay_HardLinksAreNotWrittenThrough(t *testing.T) {
 	needsConfinement(t)
 	m := newMachine(t)
 	m.sh(t, m.ws, `mkdir $HOME/store; echo good >$HOME/store/x; ln $HOME/store/x x; ln $HOME/store/x y; ln .git/config notes`)
-	said, code := m.confined(t, `echo evil >x; chmod 777 y; echo evil >notes; ln main.go twin; echo done`)
+	said, code := m.confined(t, `echo evil >x; chmod 755 y; echo evil >notes; ln main.go twin; echo done`)
 	require.Equal(t, []any{"done\n", 0}, []any{said, code})
 	m.sh(t, m.ws, `test "$(cat $HOME/store/x y)" = "$(printf 'good\ngood')"; test "$(stat -c %a $HOME/store/x)" = 644
 test "$(cat x notes)" = "$(printf 'evil\nevil')"; test main.go -ef twin; ! grep evil .git/config`)
@@ -229,7 +229,7 @@ def places():
 def things():
     return [os.path.join(d, n) for d, ds, fs in os.walk(".") for n in ds + fs]
 for i in range(200):
-    d, name = r.choice(places()), r.choice(["a", "b\n", "c \u00e9"]) + str(r.randrange(2))
+    d, name = r.choice(places()), r.choice(["a", "b b", "c \u00e9"]) + str(r.randrange(2))
     path, all = os.path.join(d, name), things()
     one = r.choice(all) if all else path
     try:
@@ -241,7 +241,7 @@ for i in range(200):
             case 7: shutil.rmtree(one) if os.path.isdir(one) and not os.path.islink(one) else os.unlink(one)
             case 8: os.rename(one, path)
             case 9: shutil.move(one, path)
-            case 10: os.chmod(one, r.choice([0o644, 0o755, 0o600, 0o444, 0o555, 0o700, 0o750]) | (0o700 if os.path.isdir(one) else 0))
+            case 10: os.chmod(one, r.choice([0o755, 0o555] if os.path.isdir(one) else [0o644, 0o755, 0o600, 0o444, 0o555, 0o700, 0o750]))
             case 11: os.utime(one, ns=(r.randrange(10**18), r.randrange(10**18)), follow_symlinks=False)
             case 12: os.link(one, path)
     except (OSError, shutil.Error): pass
@@ -420,6 +420,36 @@ func TestOverlay_TheSecondWorkspaceIsNotCopiedAfterTheFirstFailed(t *testing.T) 
 		require.NoFileExists(t, other+"/made", said)
 		m.sh(t, m.ws, "cd "+stateOf(m.state, other)+"/quarantine; chmod 700 *; cat */made")
 	}
+}
+
+// A file with a name in each of two workspaces, as uv and pnpm make them, is written in both.
+func TestOverlay_AFileWithANameInEachWorkspaceIsKept(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	other := m.home + "/other"
+	m.sh(t, m.ws, "mkdir "+other+"; echo v1 >shared; ln shared "+other+"/shared")
+	cmd := exec.Command("/proc/self/exe", m.state, m.ws, "sh", "-c", "echo new >shared; echo new >"+other+"/shared")
+	cmd.Dir, cmd.Env = m.ws, append(m.env(), asWrapper+"=1", more+"="+other)
+	said, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	for _, dir := range []string{m.ws, other} {
+		text, err := os.ReadFile(dir + "/shared")
+		require.NoError(t, err)
+		require.Equal(t, "new\n", string(text), dir)
+	}
+}
+
+// A secret by its link's name alone that lies in the other workspace could be read there, so nothing runs.
+func TestOverlay_ASecretOfTheOtherWorkspaceIsNotShown(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	other := m.home + "/other"
+	m.sh(t, m.ws, "mkdir "+other+"; echo K=SECRET >"+other+"/envfile; ln -sf "+other+"/envfile pkg/.env")
+	cmd := exec.Command("/proc/self/exe", m.state, m.ws, "cat", other+"/envfile")
+	cmd.Dir, cmd.Env = m.ws, append(m.env(), asWrapper+"=1", more+"="+other)
+	said, _ := cmd.CombinedOutput()
+	require.Equal(t, NotConfined, cmd.ProcessState.ExitCode(), "%s", said)
+	require.NotContains(t, string(said), "SECRET")
 }
 
 // Two workspaces are kept together or not at all.

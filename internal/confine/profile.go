@@ -32,6 +32,9 @@ var (
 	environment = lazy.Words(`PATH LANG LANGUAGE TERM COLORTERM NO_COLOR TZ USER LOGNAME CI PWD
 		GOROOT GOPATH GOFLAGS GOTOOLCHAIN CGO_ENABLED JAVA_HOME NVM_DIR PYENV_ROOT VIRTUAL_ENV RUSTUP_HOME CARGO_HOME NODE_ENV`)
 
+	// offline has tool chains say at once that there is no network.
+	offline = []string{"GOPROXY=off", "CARGO_NET_OFFLINE=true", "npm_config_fetch_retries=0", "PIP_RETRIES=0"}
+
 	// caches lie in a folder of the workspace's state that confined calls alone ever see.
 	caches = []string{".cache", ".npm"}
 )
@@ -193,7 +196,9 @@ func (c Call) environ(home string) (env []string) {
 		}
 	}
 	git := identity(home)
-	env = append(env, "HOME="+home, "TMPDIR=/tmp", "GIT_OPTIONAL_LOCKS=0", fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(git)))
+	env = append(env, "HOME="+home, "TMPDIR=/tmp", "PYTHONPYCACHEPREFIX="+filepath.Join(home, ".cache/pycache"),
+		"GIT_OPTIONAL_LOCKS=0", fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(git)))
+	env = append(env, offline...)
 	for i, pair := range git {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, pair[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, pair[1]))
 	}

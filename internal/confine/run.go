@@ -219,9 +219,10 @@ func conclude(watches []*Watch) (changed int, err error) {
 		refused = refused || r.Why != nil
 	}
 	var ends []error
+	ours := taken{}
 	for i, w := range watches {
 		if !refused {
-			err := w.upper(func(upper int) error { return w.keep(upper, plans[i]) })
+			err := w.upper(func(upper int) error { return w.keep(upper, plans[i], ours) })
 			ends = append(ends, err)
 			if refused = err != nil; refused {
 				stopped = fmt.Errorf("copying back its work in %s stopped half-way, so this workspace was left as it was", w.Root)
@@ -405,7 +406,8 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 		return 128 + int(ws.Signal()), nil
 	}
 	if ctx.Err() == nil && !bytes.Contains(said, []byte(`"exit-code"`)) {
-		return 0, fmt.Errorf("bubblewrap did not start the command (%w); approvalbot doctor says what is missing", err)
+		return 0, fmt.Errorf("bubblewrap did not start the command (%w): its own message is above. If it does not say what is wrong, "+
+			"approvalbot doctor looks at what this machine lacks", err)
 	}
 	return cmd.ProcessState.ExitCode(), nil
 }

@@ -490,7 +490,9 @@ func TestK4_AKilledBubblewrapIsNoCallThatDidNotRun(t *testing.T) {
 func TestRun_ACallThatLeavesTooMuchKeepsNothing(t *testing.T) {
 	needsConfinement(t)
 	m := newMachine(t)
-	m.refused(t, ".", `for i in $(seq 401); do echo x >f$i.pem; done`, "secrets")
+	m.refused(t, ".", `for i in $(seq 401); do echo x >f$i.pem; done`, "f1.pem")
+	m.refused(t, ".", `echo x >h; for i in $(seq 410); do ln h h$i; done; ln h k.pem`, "k.pem")
+	m.refused(t, ".", `mkdir k; for i in $(seq 410); do echo x >k/$i; done; ln -s k .aws`, ".aws")
 	m.refused(t, ".", `python3 -c '
 import os
 for i in range(17500): os.symlink("a/"*2000, "l%d" % i)'`, "links")

@@ -4,6 +4,7 @@ package confine
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -29,7 +30,6 @@ type judgement struct {
 	protected map[string]bool // names that others obey
 	meanwhile map[string]bool // names that a program of the host changed since the call began, and the call too
 	changed   int
-	secrets   int // new files that look like secrets
 	deep      bool
 	plan
 }
@@ -64,10 +64,6 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 	if j.deep {
 		return nil, fmt.Errorf("the call made folders more than %d levels deep, or with names of more than %d "+
 			"bytes", deepest, longest)
-	}
-	if len(w.mounted())+len(w.Secrets)+j.secrets > mostMasked {
-		return nil, fmt.Errorf("the workspace would have more than %d files that look like secrets, and no "+
-			"later call could be confined", mostMasked)
 	}
 	if maps.Equal(j.links, w.before.Links) && len(j.protected)+j.changed == 0 {
 		return j, nil
@@ -166,11 +162,18 @@ func (j *judgement) repository(up, low int, rel string, made map[string]bool, hi
 			names[workspace.FoldPath(name)] = true
 		}
 	}
-	has := func(name string) bool {
-		_, was := lstat(low, name)
-		return names[strings.ToLower(name)] || was && !hides && !made[name]
+	if len(names) == 0 {
+		return
 	}
-	if len(names) > 0 && isRepository(has) {
+	if low >= 0 && !hides {
+		all, _ := entries(low) // it was listed before the call
+		for _, d := range all {
+			if !made[d.name] {
+				names[workspace.FoldPath(d.name)] = true
+			}
+		}
+	}
+	if isRepository(func(name string) bool { return names[strings.ToLower(name)] }) {
 		j.protected[join(rel, "HEAD")] = true
 	}
 }
@@ -227,8 +230,8 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 		if p.Held && l.Mode != 0 && same(up, low, name, u, l) {
 			return nil
 		}
-		if !was && workspace.SecretLower(p.Under) {
-			j.secrets++
+		if kind(l) == unix.S_IFREG && kind(u) == unix.S_IFREG && u.Mode&^l.Mode&0022 != 0 {
+			j.protected[rel] = true // others could write to it
 		}
 		*list = append(*list, change{rel, u, l})
 		j.changed++
@@ -257,6 +260,9 @@ func (j *judgement) folder(rel string, u, l unix.Stat_t, fresh bool) (mode uint3
 			u.Mode = own
 		case own != u.Mode && own&01777 != was.mode:
 			j.meanwhile[rel] = true
+		}
+		if u.Mode&^own&0077 != 0 { // others could write in it, or look into it
+			j.protected[cmp.Or(rel, ".")] = true
 		}
 	}
 	j.puts = append(j.puts, change{rel, u, l})

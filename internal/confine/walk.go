@@ -33,6 +33,7 @@ type list struct {
 	gitFiles []string          // what is called .git and is no directory
 	secrets  []string
 	naming   []string           // links by whose names something is a secret
+	beyond   map[string]string  // and those of which it lies outside the workspace, with where they lead
 	many     map[[2]uint64]bool // secrets that have more names than one
 	size     int                // of links and their names
 	leaves   leaves
@@ -48,7 +49,7 @@ type folder struct {
 func folderOf(st unix.Stat_t) folder { return folder{inodeOf(st), st.Mode & 01777} }
 
 func newList() *list {
-	return &list{Repos: map[string]bool{}, Links: map[string]string{}, many: map[[2]uint64]bool{}, leaves: leaves{},
+	return &list{Repos: map[string]bool{}, Links: map[string]string{}, many: map[[2]uint64]bool{}, leaves: leaves{}, beyond: map[string]string{},
 		dirs: map[string]folder{}}
 }
 
@@ -222,8 +223,12 @@ func (w *walker) linked(root int) error {
 	under := w.top().Under
 	to := func(from, called, link string) string {
 		end, _ := trail(join(w.root, from))
+		secret := workspace.SecretLower(join(under, workspace.FoldPath(called)))
+		if secret && !workspace.SecretLower(workspace.FoldPath(end)) {
+			w.out.beyond[link] = end
+		}
 		end, inside := strings.CutPrefix(end, w.root+"/")
-		if st, is := lstat(root, end); inside && is && workspace.SecretLower(join(under, workspace.FoldPath(called))) {
+		if st, is := lstat(root, end); inside && is && secret {
 			w.secret(end, st)
 			w.out.naming = append(w.out.naming, link)
 		}

@@ -105,7 +105,7 @@ func TestServeTLS(t *testing.T) {
 	cert, key := selfSigned(t)
 	d := newDesk(t)
 	_, err := New(Config{Gate: d.gate, CertFile: cert})
-	require.ErrorContains(t, err, "key file")
+	require.ErrorContains(t, err, "keyFile")
 	srv, err := New(Config{Gate: d.gate, Tokens: testTokens(), CertFile: cert, KeyFile: key})
 	require.NoError(t, err)
 	addr, stop := d.serving(srv)

@@ -333,7 +333,7 @@ func TestOutOfFiles(t *testing.T) {
 		l := &failing{Listener: newPipes(), errs: slices.Concat(slices.Repeat([]error{short}, 10), []error{errors.New("broken")})}
 		err := d.srv.Serve(t.Context(), l)
 		require.ErrorContains(t, err, "broken")
-		require.Equal(t, 1, strings.Count(d.logs.String(), "file descriptors have run out"))
+		require.Equal(t, 1, strings.Count(d.logs.String(), "no file descriptors left"))
 		require.Contains(t, d.do("GET", "/metrics", "", "").text, "approvalbot_accept_failures_total 11\n")
 	})
 }

@@ -153,7 +153,7 @@ func TestAdversary_N9_SignInsBegunByStrangers(t *testing.T) {
 		answer["challenge"] = spelling
 		answer["response"] = key.Sign(t, d.site, challengeOf(t, asked))
 		require.Equal(t, http.StatusForbidden, v.post("/signin/passkey/finish", answer, &said), "%q", spelling)
-		require.Contains(t, said.Detail, "That answer was given before")
+		require.Contains(t, said.Detail, "answer was already used")
 	}
 
 	second := signin.New(d.store.SignInStores(), d.Gate)

@@ -15,8 +15,8 @@ func newConfineCommand(a *app.App) *cobra.Command {
 		Long: "This is experimental: policy and hooks use it only if the operator says so, and docs/confine.md lists what adversaries got out of it.\n" +
 			"Run a command that can change only its workspace: it has no network, sees no other process, has an empty home, and of the\n" +
 			"machine its programs alone (Linux, bubblewrap; never as root). Secrets of the workspace are hidden. It works on an overlay: the\n" +
-			"workspace changes when the command has ended, and not at all if the command changed what others obey (hooks and settings of\n" +
-			"git, of agents, of editors and of CI, .envrc, …) or what somebody else changed meanwhile. No desk is asked. Exit status: the\n" +
+			"workspace changes when the command has ended, and not at all if the command changed what an agent may not change without\n" +
+			"asking (hooks and settings of git, of agents, of editors and of CI, secrets, …) or what somebody else changed meanwhile. No desk is asked. Exit status: the\n" +
 			"command's own, or 124 if what it did was refused, 125 if it could not be confined, and so did not run.\n" +
 			"doctor says what this machine lacks. docs/confine.md says what is held, and what is not.",
 		Args: cobra.MinimumNArgs(1),

@@ -217,6 +217,19 @@ func OwnProgram(lower string) bool {
 	return anyBin(dir) || strings.HasSuffix(dir, "/gradle/wrapper") // what gradlew runs, and its settings
 }
 
+// Unasked reports whether a file tool may write a file of a workspace without asking, by its folded path alone: as
+// [Reader.Write] judges it, but for what its words themselves may be taken for ([Odd]).
+func Unasked(lower string) bool {
+	_, obeyed := Obeyed(lower)
+	return !obeyed && !OwnProgram(lower) && !AccessPath(lower) && !SecretLower(lower)
+}
+
+// Odd reports a name of a file that may be taken for something else: for an option, for several words, for another path.
+func Odd(name string) bool {
+	w := PathWord(name)
+	return w.Kind != Literal || w.Tilde || Misleads(name)
+}
+
 // HoldsPrograms reports a directory in which a project's programs are installed, or one
 // that has such a directory. What is copied onto it brings programs.
 func HoldsPrograms(file string) bool {
