@@ -112,7 +112,7 @@ func TestRuleDuring_Mistakes(t *testing.T) {
 		{During{Weekly: "Fri 16:00-Mon 08:00", Timezone: "Europe/Berlin", To: "2027-01-04T08:00:00Z"}, "", "must say either"},
 		{During{Weekly: "Fri-Mon", Timezone: "Europe/Berlin"}, "weekly", "such as Fri 16:00-Mon 08:00"},
 		{During{Weekly: "Mon 08:00-Mon 08:00", Timezone: "Europe/Berlin"}, "weekly", "never end"},
-		{During{From: "2027-01-04T08:00:00Z"}, "", "never ends"},
+		{During{From: "2027-01-04T08:00:00Z"}, "", "has no end"},
 		{During{To: "soon"}, "", "RFC 3339"},
 	} {
 		cfg := desked()
