@@ -36,6 +36,11 @@ func TestAgents_K7_K9_CommandsRunConfined(t *testing.T) {
 	}
 	own()
 	c := newConfinerIn(t, home, l.Project, confineUnsure)
+	version := c.command()
+	version.Path, version.Args, version.Env = live.Find("claude-code", path), []string{"claude", "--version"}, []string{"HOME=" + l.Home, "PATH=" + path}
+	if said, err := version.CombinedOutput(); err != nil {
+		t.Skipf("claude-code: not tested confined, an ordinary user cannot start it where it is installed (%v %s)", err, said)
+	}
 	secret := filepath.Join(c.home, "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("of the home"), 0o644))
 	c.script("frob", "echo run >> ran.txt; cat "+secret+"; exit ${1:-0}\n")
