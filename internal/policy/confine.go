@@ -34,6 +34,9 @@ var removing = lazy.Pattern(`(?:^|[^a-zA-Z]|[a-z])(?i:` + removalWords + `)(?:$|
 	`|(?:^|[\s"'])-[a-zA-Z]{0,3}[fF][a-zA-Z]{0,3}(?:$|[\s"'])|--(?:hard|mirror|replace|no-preserve-root|accept-data-loss)` +
 	`|\bbranch\s+-[DM]\b|\bperl\s+-\S*i|(?:^|\s)-(?:es|i)(?:$|\s)`)
 
+// not finds an option that says not to: --no-restore removes nothing.
+var not = lazy.Pattern(`--no-(?:` + removalWords + `)(?:$|\s)`)
+
 const removalWords = `rm|rmdir|rmtree|rimraf|del|trash|unlink|shred|truncate|reset|force|delete|destroy|discard|drop|erase|overwrite|` +
 	`prune|purge|remove|removedirs|removesync|deletesync|unlinksync|rmsync|truncatesync|emptydirsync|cleanall|` +
 	`removeall|deleteall|deleteifexists|wipe|nuke|zap|clobber|mrproper|distclean|realclean|veryclean|clean|cleanup|` +
@@ -125,7 +128,7 @@ func (j *judging) mayConfine(e *Engine) bool {
 	if j.outcome == approval.OutcomeAllow {
 		return t.confine == "always" && rest.Class() == approval.R1 // what only reads says what is there
 	}
-	return !e.holdsPaths(j) && !(runs && e.cfg.ProjectCode == "ask") && !e.cfg.ExecStrict && !removing.MatchString(j.text())
+	return !e.holdsPaths(j) && !(runs && e.cfg.ProjectCode == "ask") && !e.cfg.ExecStrict && !removing.MatchString(not.ReplaceAllString(j.text(), " "))
 }
 
 // confined makes the call's outcome that it runs confined, or runs so after a yes.
