@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -102,6 +103,21 @@ func TestFlow_AHookConfines(t *testing.T) {
 	c.event("PostToolUse", "toolu_1", map[string]any{"command": instead}, map[string]any{"tool_response": map[string]any{"stdout": said, "interrupted": false}})
 	require.EqualValues(t, "succeeded", c.newest().Result.Status)
 
+	for id, said := range map[string]struct {
+		ran      string
+		response map[string]any
+	}{
+		"toolu_bg":    {"", map[string]any{"stdout": "", "backgroundTaskId": "b1"}}, // it took too long for its answer
+		"toolu_other": {"nice ./frob", map[string]any{"stdout": ""}},                // another hook changed it
+	} {
+		_, instead, _ = c.asks(id, "./frob "+id, "--confine")
+		c.event("PostToolUse", id, map[string]any{"command": cmp.Or(said.ran, instead)}, map[string]any{"tool_response": said.response})
+		decision, _, why := c.asks(id+"_again", "./frob "+id, "--confine", "--limit", "4s")
+		require.Equal(t, "deny", decision, id)
+		require.Contains(t, why, "waiting for approval", "%s: it is not known that it ran confined", id)
+		_, err := c.operator().Resolve(c.ctx(), c.onePending().ID, api.ResolveRequest{Decision: "deny"})
+		require.NoError(t, err)
+	}
 	_, instead, _ = c.asks("toolu_2", "./frob 7", "--confine")
 	status, said = c.shell(instead)
 	require.Equal(t, 7, status)
@@ -138,14 +154,13 @@ func TestFlow_AHookConfinesNothingElse(t *testing.T) {
 	decision, _, why := c.asksFor(map[string]any{"command": "./frob 3", "run_in_background": true}, "toolu_3", "--confine", "--limit", "4s")
 	require.Equal(t, "deny", decision)
 	require.Contains(t, why, "waiting for approval")
-	settings := filepath.Join(c.ws, ".claude", "settings.json")
-	require.NoError(t, os.MkdirAll(filepath.Dir(settings), 0o755))
-	require.NoError(t, os.WriteFile(settings, []byte(`{"permissions": {"deny": ["Bash(./frob:*)"]}}`), 0o644))
-	waits("toolu_4", "./frob 4", "--confine")
-	require.NoError(t, os.Remove(settings))
 	decision, instead, _ := c.asks("toolu_5", "./frob 5", "--confine", "--silent-allow")
 	require.Equal(t, "allow", decision, "a hook that is silent otherwise must name the confined form")
 	require.Contains(t, instead, "confine --asked")
 	decision, instead, _ = c.asks("toolu_6", "git status", "--confine")
 	require.Equal(t, [2]string{"allow", ""}, [2]string{decision, instead}, "what is allowed is not confined")
+	settings := filepath.Join(c.ws, ".claude", "settings.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(settings), 0o755))
+	require.NoError(t, os.WriteFile(settings, []byte(`{"permissions": {"deny": ["Bash(./frob:*)"]}}`), 0o644))
+	waits("toolu_4", "./frob 4", "--confine")
 }

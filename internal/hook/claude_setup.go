@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,12 +19,14 @@ import (
 
 // ClaudeSetup is what Claude Code goes by beside approvalbot's hook, as far as that hook sees it. A command is
 // replaced by its confined form only where nothing else would have judged or changed the original: Claude Code's own
-// rules see the replaced words alone, and of two hooks that change a call the later one wins (tried with 2.1.330).
+// rules see only the replaced words, and of two hooks that change a call the later one wins (tried with 2.1.330).
 type ClaudeSetup struct {
-	Env       func(string) string // of the hook
+	Environ   []string // NAME=value, of the hook
 	Home      string
-	Root      string   // put before the paths of the machine's files; empty but in tests
-	Arguments []string // of the client, its program first
+	Root      string    // put before the paths of the machine's files; empty but in tests
+	Program   string    // approvalbot's own, as its hook starts it, without links
+	Arguments []string  // of the client, its program first
+	Started   time.Time // the client, which goes by the settings of that time; zero: they are not compared
 }
 
 // harmlessFlags are options of claude that bring no hook, no rule for commands and no settings; of those with a
@@ -32,7 +35,15 @@ var harmlessFlags = lazy.Words(`-p --print --model --effort --fallback-model -c 
 	--session-id -n --name --verbose --output-format --permission-mode --dangerously-skip-permissions
 	--allow-dangerously-skip-permissions --allowedTools --allowed-tools --tools --append-system-prompt --system-prompt
 	-d --debug --debug-file --mcp-config --strict-mcp-config --no-session-persistence --max-budget-usd --json-schema
-	--betas --ide --chrome --no-chrome --include-partial-messages --include-hook-events --brief -w --worktree`)
+	--betas --ide --chrome --no-chrome --include-partial-messages --include-hook-events --brief`)
+
+// harmlessVariables are Claude Code's variables of which the same holds. Others bring plugins, settings or a program
+// that is given each command (CLAUDE_CODE_PLUGIN_DIRS, CLAUDE_CODE_USE_COWORK_PLUGINS, CLAUDE_CODE_SHELL_PREFIX).
+var harmlessVariables = lazy.Words(`CLAUDECODE CLAUDE_PID CLAUDE_EFFORT CLAUDE_PROJECT_DIR CLAUDE_CONFIG_DIR CLAUDE_ENV_FILE
+	CLAUDE_CODE_ENTRYPOINT CLAUDE_CODE_MESSAGING_TOKEN CLAUDE_CODE_MESSAGING_SOCKET CLAUDE_CODE_SESSION_ATTENDED
+	CLAUDE_CODE_SESSION_ID CLAUDE_CODE_CHILD_SESSION CLAUDE_CODE_CHILD_NOTES_DIR CLAUDE_CODE_TMPDIR CLAUDE_CODE_SSE_PORT
+	CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC CLAUDE_CODE_MAX_OUTPUT_TOKENS CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_USE_VERTEX
+	CLAUDE_CODE_ENABLE_TELEMETRY CLAUDE_CODE_DISABLE_TERMINAL_TITLE CLAUDE_CODE_EFFORT_LEVEL`)
 
 // harmlessRules are the tools of Claude Code whose rules say nothing of commands. A rule for Read is not among them:
 // Claude Code applies it to the files that a command names.
@@ -44,26 +55,48 @@ func (s ClaudeSetup) Alone() error {
 	if err := s.Client(); err != nil {
 		return err
 	}
-	return s.Settings(s.Env("CLAUDE_PROJECT_DIR"))
+	return s.Settings(s.env("CLAUDE_PROJECT_DIR"))
+}
+
+func (s ClaudeSetup) env(name string) string {
+	for _, pair := range s.Environ {
+		if value, is := strings.CutPrefix(pair, name+"="); is {
+			return value
+		}
+	}
+	return ""
 }
 
 // Client is Alone for how the client was started.
 func (s ClaudeSetup) Client() error {
-	version, _, _ := strings.Cut(strings.TrimPrefix(s.Env("AI_AGENT"), "claude-code_"), "_")
-	switch started := s.Env("CLAUDE_CODE_ENTRYPOINT"); {
-	case version == "" || !strings.HasPrefix(s.Env("AI_AGENT"), "claude-code_"):
+	version, _, _ := strings.Cut(strings.TrimPrefix(s.env("AI_AGENT"), "claude-code_"), "_")
+	switch started := s.env("CLAUDE_CODE_ENTRYPOINT"); {
+	case version == "" || !strings.HasPrefix(s.env("AI_AGENT"), "claude-code_"):
 		return errors.New("it does not say its version (AI_AGENT)")
 	case older(version, "2-1-330"):
 		return fmt.Errorf("its version %s was not tried; 2.1.330 was", strings.ReplaceAll(version, "-", "."))
 	case started != "cli" && started != "sdk-cli":
-		return fmt.Errorf("another program started it (%s), which may have hooks of its own", cmp.Or(started, "unknown"))
+		return fmt.Errorf("another program started it (%s), which may have its own hooks", cmp.Or(started, "unknown"))
 	case len(s.Arguments) == 0:
 		return errors.New("its command line cannot be read")
 	}
 	for _, word := range s.Arguments[1:] {
 		if name, _, _ := strings.Cut(word, "="); strings.HasPrefix(name, "-") && !harmlessFlags.Has(name) {
-			return fmt.Errorf("its option %s may bring rules or hooks of its own", name)
+			return fmt.Errorf("its option %s may bring rules or hooks", name)
 		}
+	}
+	for _, pair := range s.Environ {
+		name, _, _ := strings.Cut(pair, "=")
+		if err := harmless(name); err != nil {
+			return fmt.Errorf("its environment has %w", err)
+		}
+	}
+	return nil
+}
+
+func harmless(variable string) error {
+	if strings.HasPrefix(variable, "CLAUDE") && !harmlessVariables.Has(variable) {
+		return fmt.Errorf("the variable %s, which may bring rules or hooks", variable)
 	}
 	return nil
 }
@@ -76,32 +109,54 @@ func older(version, than string) bool {
 	return n != 3 || slices.Compare(a[:], b[:]) < 0
 }
 
-// Settings is Alone for the settings of the machine, of the user and of a project.
+// Settings is Alone for the settings of the machine, of the user and of a project. Claude Code reads those of a
+// project in its folder and, of skills, agents and commands, in the folders above it; of a linked worktree it reads
+// those of the main one, so that is not confined.
 func (s ClaudeSetup) Settings(project string) error {
 	if !filepath.IsAbs(project) || s.Home == "" {
 		return errors.New("it does not say which project it works in (CLAUDE_PROJECT_DIR), or there is no HOME")
 	}
-	user := cmp.Or(s.Env("CLAUDE_CONFIG_DIR"), filepath.Join(s.Home, ".claude"))
-	machine := s.Root + "/etc/claude-code"
-	files := []string{filepath.Join(machine, "managed-settings.json"), filepath.Join(user, "remote-settings.json"),
-		filepath.Join(user, "settings.json"), filepath.Join(project, ".claude/settings.json"), filepath.Join(project, ".claude/settings.local.json")}
+	user, machine := cmp.Or(s.env("CLAUDE_CONFIG_DIR"), filepath.Join(s.Home, ".claude")), s.Root+"/etc/claude-code"
+	files := []string{filepath.Join(machine, "managed-settings.json"), filepath.Join(user, "remote-settings.json"), filepath.Join(user, "settings.json")}
+	dirs := []string{user, machine}
+	for dir := filepath.Clean(project); ; dir = filepath.Dir(dir) {
+		if info, err := os.Lstat(filepath.Join(dir, ".git")); err == nil && !info.IsDir() {
+			return fmt.Errorf("%s is a linked worktree or a submodule, which goes by the settings of another folder", dir)
+		}
+		own := filepath.Join(dir, ".claude")
+		files, dirs = append(files, filepath.Join(own, "settings.json"), filepath.Join(own, "settings.local.json")), append(dirs, own)
+		if info, err := os.Stat(own); err == nil && own != user && s.later(info) {
+			return fmt.Errorf("%s was changed after the client had started; start it again", own)
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
 	more, err := filepath.Glob(filepath.Join(machine, "managed-settings.d", "*"))
 	if err != nil {
 		return err
 	}
 	for _, file := range append(files, more...) {
-		if err := settingsAlone(file); err != nil {
+		if err := s.alone(file); err != nil {
 			return err
 		}
 	}
-	for _, dir := range []string{user, filepath.Join(project, ".claude"), machine} {
+	for _, dir := range dirs {
 		for _, below := range []string{"skills", "agents", "commands"} {
-			if err := withoutHooks(filepath.Join(dir, below)); err != nil {
+			if err := s.withoutHooks(filepath.Join(dir, below)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// reading is how long a client takes at least before it reads its settings.
+const reading = 50 * time.Millisecond
+
+// later reports a file that was changed after the client read its settings, which it goes on with.
+func (s ClaudeSetup) later(info fs.FileInfo) bool {
+	return !s.Started.IsZero() && changed(info).After(s.Started.Add(reading))
 }
 
 // claudeSettings are the members of a settings file that can judge or change a command.
@@ -115,12 +170,13 @@ type claudeSettings struct {
 		Hooks   []jsontext.Value `json:"hooks"`
 	} `json:"hooks"`
 	Plugins      map[string]jsontext.Value `json:"enabledPlugins"`
+	Env          map[string]jsontext.Value `json:"env"`
 	Sandbox      jsontext.Value            `json:"sandbox"`
 	PolicyHelper jsontext.Value            `json:"policyHelper"`
 }
 
-// settingsAlone says what a settings file has that judges or changes a command; nil if there is no file.
-func settingsAlone(file string) error {
+// alone says what a settings file has that judges or changes a command; nil if there is no file.
+func (s ClaudeSetup) alone(file string) error {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -129,18 +185,21 @@ func settingsAlone(file string) error {
 	if err == nil {
 		err = jsonv2.Unmarshal(text, &in, jsonv2.MatchCaseInsensitiveNames(true))
 	}
-	if err != nil {
+	info, statErr := os.Stat(file)
+	switch {
+	case err != nil || statErr != nil:
 		return fmt.Errorf("the settings %s cannot be read", file)
+	case s.later(info):
+		return fmt.Errorf("%s was changed after the client had started; start it again", file)
 	}
 	for _, rule := range slices.Concat(in.Permissions.Deny, in.Permissions.Ask) {
 		if tool, _, _ := strings.Cut(rule, "("); !harmlessRules.Has(tool) && !strings.HasPrefix(tool, "mcp__") {
-			return fmt.Errorf("%s has the rule %q, which would see the replaced command alone", file, rule)
+			return fmt.Errorf("%s has the rule %q, which would see only the replaced command", file, rule)
 		}
 	}
 	for _, group := range in.Hooks["PreToolUse"] {
 		for _, h := range group.Hooks {
-			if text := string(h); matchesBash(group.Matcher) &&
-				(!strings.Contains(text, "approvalbot") || !strings.Contains(text, " claude-code PreToolUse ")) {
+			if matchesBash(group.Matcher) && !s.own(h) {
 				return fmt.Errorf("%s has another PreToolUse hook, which could change the command again", file)
 			}
 		}
@@ -150,6 +209,11 @@ func settingsAlone(file string) error {
 			return fmt.Errorf("%s enables the plugin %s, whose hooks are not seen here", file, name)
 		}
 	}
+	for name := range in.Env {
+		if err := harmless(name); err != nil {
+			return fmt.Errorf("%s sets %w", file, err)
+		}
+	}
 	if in.PolicyHelper != nil {
 		return fmt.Errorf("%s has a policyHelper, whose settings are not seen here", file)
 	}
@@ -157,9 +221,32 @@ func settingsAlone(file string) error {
 		Enabled jsontext.Value `json:"enabled"`
 	}
 	if in.Sandbox != nil && (jsonv2.Unmarshal(in.Sandbox, &sandbox) != nil || sandbox.Enabled != nil && string(sandbox.Enabled) != "false") {
-		return fmt.Errorf("%s enables a sandbox of its own, in which approvalbot cannot confine", file)
+		return fmt.Errorf("%s enables a sandbox of Claude Code, in which approvalbot cannot confine", file)
 	}
 	return nil
+}
+
+// ownHook is what install writes for PreToolUse: a shell's script that starts approvalbot alone.
+var ownHook = lazy.Pattern(`^unset -f echo; ('[^']*'|[A-Za-z0-9/._-]+)(?: hook)? claude-code PreToolUse --client (?:'[^']*'|[A-Za-z0-9/._-]+)` +
+	`(?: --limit 24h)?(?: --silent-allow)?(?: --confine)? --caller \$PPID; case \$\? in 2\) exit 2;; 3\) exit 0;; esac; ` +
+	`echo "[a-zA-Z ,]*" >&2; exit 2$`)
+
+// own reports approvalbot's own hook, of this program.
+func (s ClaudeSetup) own(h jsontext.Value) bool {
+	var in struct {
+		Type    string   `json:"type"`
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}
+	if jsonv2.Unmarshal(h, &in) != nil || in.Type != "command" || in.Command != "/bin/sh" || len(in.Args) != 2 || in.Args[0] != "-c" {
+		return false
+	}
+	m := ownHook.FindStringSubmatch(in.Args[1])
+	if m == nil {
+		return false
+	}
+	program, err := filepath.EvalSymlinks(strings.Trim(m[1], "'"))
+	return err == nil && program == s.Program
 }
 
 // matchesBash reports whether a hook's matcher may match the Bash tool: it is an expression, so only plain names of
@@ -174,27 +261,37 @@ func matchesBash(matcher string) bool {
 // mostPages is how many files of skills, agents and commands are looked through.
 const mostPages = 1000
 
-// withoutHooks says which file below a folder brings hooks of its own, as skills, agents and commands may.
-func withoutHooks(dir string) error {
+// withoutHooks says which file below a folder brings hooks of its own, as skills, agents and commands may, and plugins
+// that lie there.
+func (s ClaudeSetup) withoutHooks(dir string) error {
 	seen := 0
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		lower := strings.ToLower(filepath.Base(path))
 		switch {
 		case err != nil:
 			return err
 		case d.Type()&fs.ModeSymlink != 0:
 			return fmt.Errorf("%s is a link, behind which hooks are not looked for", path)
-		case d.IsDir() || !strings.EqualFold(filepath.Ext(path), ".md"):
+		case strings.HasPrefix(lower, ".claude-plugin") || strings.HasPrefix(lower, "hooks"):
+			return fmt.Errorf("%s is of a plugin, whose hooks are not seen here", path)
+		case d.IsDir() || filepath.Ext(lower) != ".md":
 			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		if seen++; seen > mostPages {
+		switch seen++; {
+		case seen > mostPages:
 			return fmt.Errorf("%s has too many files to look through", dir)
-		}
-		if hooksLine.Match(text) {
-			return fmt.Errorf("%s brings hooks of its own", path)
+		case s.later(info):
+			return fmt.Errorf("%s was changed after the client had started; start it again", path)
+		case bringsHooks(string(text)):
+			return fmt.Errorf("%s brings hooks, or its head is not read here", path)
 		}
 		return nil
 	})
@@ -204,4 +301,31 @@ func withoutHooks(dir string) error {
 	return err
 }
 
-var hooksLine = lazy.Pattern(`(?m)^\s*["']?hooks["']?\s*:`)
+// plainHead matches a line of a page's head in YAML that begins no other member than it says: a plain key, or what
+// belongs to one before it.
+var plainHead = lazy.Pattern(`^(?:[A-Za-z][A-Za-z0-9_-]*:(?:\s.*)?|[ \t].*|- .*|#.*)?$`)
+
+// bringsHooks reports a page with a member hooks, or with a head that is not as plain as most are: YAML can write a
+// name in many ways.
+func bringsHooks(text string) bool {
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r", "")
+	head, is := strings.CutPrefix(strings.TrimLeft(text, " \t\n"), "---")
+	if hooksLine.MatchString(text) || !is {
+		return hooksLine.MatchString(text)
+	}
+	first := true
+	for line := range strings.Lines(head) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "---") {
+			return false
+		}
+		blank := strings.Trim(line, " \t") == "" || line[0] == '#'
+		if !plainHead.MatchString(line) || !blank && first && (line[0] == ' ' || line[0] == '\t' || line[0] == '-') {
+			return true
+		}
+		first = first && blank
+	}
+	return true
+}
+
+var hooksLine = lazy.Pattern(`(?mi)^\s*["']?hooks["']?\s*:`)

@@ -3,104 +3,163 @@ package hook
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// setUp is a machine on which Claude Code runs with nothing beside approvalbot's hook.
-func setUp(t *testing.T) (s ClaudeSetup, env map[string]string, write func(name, text string)) {
-	dir := t.TempDir()
-	env = map[string]string{"AI_AGENT": "claude-code_2-1-330_harness", "CLAUDE_CODE_ENTRYPOINT": "cli", "CLAUDE_PROJECT_DIR": filepath.Join(dir, "p")}
-	s = ClaudeSetup{Env: func(name string) string { return env[name] }, Home: filepath.Join(dir, "h"), Root: dir,
-		Arguments: []string{"/usr/bin/claude", "-p", "clean - up", "--model=x", "--permission-mode", "acceptEdits", "-c"}}
-	return s, env, func(name, text string) {
-		t.Helper()
-		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
+// claudeMachine is a machine on which Claude Code runs with nothing beside approvalbot's hook.
+type claudeMachine struct {
+	ClaudeSetup
+	t   *testing.T
+	dir string
+	env map[string]string
 }
 
-const ownClaudeHook = `{"matcher": "*", "hooks": [{"type": "command", "command": "/bin/sh", "args": ["-c", "unset -f echo; /usr/bin/approvalbot-hook claude-code PreToolUse --client /c --limit 24h --confine --caller $PPID"]}]}`
+func newClaudeMachine(t *testing.T) *claudeMachine {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	m := &claudeMachine{t: t, dir: dir, env: map[string]string{"AI_AGENT": "claude-code_2-1-330_harness", "CLAUDE_CODE_ENTRYPOINT": "cli",
+		"CLAUDE_PROJECT_DIR": filepath.Join(dir, "h/up/p")}}
+	m.ClaudeSetup = ClaudeSetup{Home: filepath.Join(dir, "h"), Root: dir, Program: filepath.Join(dir, "approvalbot-hook"),
+		Arguments: []string{"/usr/bin/claude", "-p", "clean - up", "--model=x", "--permission-mode", "acceptEdits", "-c"}}
+	m.write("approvalbot-hook", "")
+	return m
+}
+
+func (m *claudeMachine) write(name, text string) {
+	m.t.Helper()
+	require.NoError(m.t, os.MkdirAll(filepath.Dir(filepath.Join(m.dir, name)), 0o700))
+	require.NoError(m.t, os.WriteFile(filepath.Join(m.dir, name), []byte(text), 0o600))
+}
+
+func (m *claudeMachine) alone() error {
+	m.Environ = nil
+	for name, value := range m.env {
+		m.Environ = append(m.Environ, name+"="+value)
+	}
+	return m.Alone()
+}
+
+// ownHookText is what install writes, for a program of that machine.
+func (m *claudeMachine) ownHookText() string {
+	return `{"matcher": "*", "hooks": [{"type": "command", "command": "/bin/sh", "args": ["-c", "unset -f echo; ` + m.Program + ` claude-code PreToolUse --client /c --limit 24h --confine --caller $PPID; case $? in 2) exit 2;; 3) exit 0;; esac; echo \"approvalbot is not where it was installed, or broke down, so the call is denied\" >&2; exit 2"], "timeout": 86400}]}`
+}
 
 // K8, K9: if another hook, or a rule of the client's own, judges or changes commands, they are not confined.
 func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 	t.Parallel()
-	s, _, write := setUp(t)
-	require.NoError(t, s.Alone(), "no settings at all")
-	write("h/.claude/settings.json", `{"permissions": {"allow": ["Bash(ls:*)"], "deny": ["WebFetch", "mcp__x__y"], "ask": []}, "model": "x",
-		"hooks": {"PreToolUse": [`+ownClaudeHook+`, {"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "fmt"}]}], "PostToolUse": [{"hooks": [{"type": "command", "command": "x"}]}]},
+	m := newClaudeMachine(t)
+	require.NoError(t, m.alone(), "no settings at all")
+	m.write("h/.claude/settings.json", `{"permissions": {"allow": ["Bash(ls:*)"], "deny": ["WebFetch", "mcp__x__y"], "ask": []}, "model": "x", "env": {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": "1", "FOO": "x"},
+		"hooks": {"PreToolUse": [`+m.ownHookText()+`, {"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "fmt"}]}], "PostToolUse": [{"hooks": [{"type": "command", "command": "x"}]}]},
 		"enabledPlugins": {"a@b": false}, "sandbox": {"enabled": false}}`)
-	write("h/.claude/skills/a/SKILL.md", "---\nname: a\n---\nsee our hooks: none\n")
-	require.NoError(t, s.Alone())
+	m.write("h/.claude/skills/a/SKILL.md", "---\nname: a\ndescription: >\n  it says hooks\nallowed-tools:\n  - Read\n---\nsee our hooks\n")
+	m.write("h/.claude/commands/b.md", "No head at all.\n")
+	require.NoError(t, os.MkdirAll(filepath.Join(m.dir, "h/up/p/.git"), 0o700))
+	require.NoError(t, m.alone())
 
+	own := m.ownHookText()
 	for name, c := range map[string][2]string{
-		"a deny rule":                {"h/.claude/settings.json", `{"permissions": {"deny": ["Bash(curl:*)"]}}`},
-		"an ask rule of the project": {"p/.claude/settings.json", `{"permissions": {"ask": ["Bash"]}}`},
-		"a rule of files":            {"p/.claude/settings.local.json", `{"permissions": {"deny": ["Read(./private/**)"]}}`},
-		"a rule of all tools":        {"p/.claude/settings.json", `{"permissions": {"ask": ["*"]}}`},
-		"managed":                    {"etc/claude-code/managed-settings.json", `{"permissions": {"deny": ["Bash"]}}`},
-		"a managed drop-in":          {"etc/claude-code/managed-settings.d/10.json", `{"permissions": {"deny": ["Bash"]}}`},
-		"from a server":              {"h/.claude/remote-settings.json", `{"permissions": {"deny": ["Bash"]}}`},
-		"a policy helper":            {"etc/claude-code/managed-settings.json", `{"policyHelper": {"path": "/x"}}`},
-		"a hook":                     {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [` + ownClaudeHook + `, {"matcher": "Bash", "hooks": [{"type": "command", "command": "rtk"}]}]}}`},
-		"a hook beside ours":         {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "approvalbot hook claude-code PreToolUse "}, {"type": "http", "url": "x"}]}]}}`},
-		"a hook by an expression":    {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [{"matcher": "B.*", "hooks": [{"type": "command", "command": "rtk"}]}]}}`},
-		"a hook of all tools":        {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "rtk"}]}]}}`},
-		"a plugin":                   {"h/.claude/settings.json", `{"enabledPlugins": {"a@b": true}}`},
-		"a plugin with a version":    {"h/.claude/settings.json", `{"enabledPlugins": {"a@b": ["1.0"]}}`},
-		"its sandbox":                {"p/.claude/settings.json", `{"sandbox": {"enabled": true}}`},
-		"broken settings":            {"p/.claude/settings.json", `{`},
-		"a name twice":               {"p/.claude/settings.json", `{"permissions": {}, "permissions": {}}`},
-		"rules of another shape":     {"p/.claude/settings.json", `{"permissions": {"deny": "Bash"}}`},
-		"a skill's hooks":            {"p/.claude/skills/b/SKILL.md", "---\nname: b\nhooks:\n  PreToolUse: []\n---\n"},
-		"an agent's hooks":           {"h/.claude/agents/b.md", "---\n\"hooks\": {}\n---\n"},
+		"a deny rule":                 {"h/.claude/settings.json", `{"permissions": {"deny": ["Bash(curl:*)"]}}`},
+		"an ask rule of the project":  {"h/up/p/.claude/settings.json", `{"permissions": {"ask": ["Bash"]}}`},
+		"a rule of files":             {"h/up/p/.claude/settings.local.json", `{"permissions": {"deny": ["Read(./private/**)"]}}`},
+		"a rule of all tools":         {"h/up/p/.claude/settings.json", `{"permissions": {"ask": ["*"]}}`},
+		"managed":                     {"etc/claude-code/managed-settings.json", `{"permissions": {"deny": ["Bash"]}}`},
+		"a managed drop-in":           {"etc/claude-code/managed-settings.d/10.json", `{"permissions": {"deny": ["Bash"]}}`},
+		"from a server":               {"h/.claude/remote-settings.json", `{"permissions": {"deny": ["Bash"]}}`},
+		"a policy helper":             {"etc/claude-code/managed-settings.json", `{"policyHelper": {"path": "/x"}}`},
+		"a hook":                      {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [` + own + `, {"matcher": "Bash", "hooks": [{"type": "command", "command": "rtk"}]}]}}`},
+		"a hook beside ours":          {"h/.claude/settings.json", strings.Replace(`{"hooks": {"PreToolUse": [`+own+`]}}`, `"hooks": [{`, `"hooks": [{"type": "http", "url": "x"}, {`, 1)},
+		"a hook that says our words":  {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "h.sh approvalbot claude-code PreToolUse x"}]}]}}`},
+		"our hook, and one behind":    {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [` + strings.Replace(own, "exit 2\"]", "exit 2; rtk\"]", 1) + `]}}`},
+		"another program's":           {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [` + strings.Replace(own, m.Program, "/bin/cat", 1) + `]}}`},
+		"a hook by an expression":     {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [{"matcher": "B.*", "hooks": [{"type": "command", "command": "rtk"}]}]}}`},
+		"a hook of all tools":         {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "rtk"}]}]}}`},
+		"a plugin":                    {"h/.claude/settings.json", `{"enabledPlugins": {"a@b": true}}`},
+		"a plugin with a version":     {"h/.claude/settings.json", `{"enabledPlugins": {"a@b": ["1.0"]}}`},
+		"a plugin among skills":       {"h/.claude/skills/sp/.claude-plugin/plugin.json", `{}`},
+		"hooks among skills":          {"h/.claude/skills/sp/hooks/hooks.json", `{}`},
+		"a variable":                  {"h/.claude/settings.json", `{"env": {"CLAUDE_CODE_SHELL_PREFIX": "/x"}}`},
+		"its sandbox":                 {"h/up/p/.claude/settings.json", `{"sandbox": {"enabled": true}}`},
+		"broken settings":             {"h/up/p/.claude/settings.json", `{`},
+		"a name twice":                {"h/up/p/.claude/settings.json", `{"permissions": {}, "permissions": {}}`},
+		"rules of another shape":      {"h/up/p/.claude/settings.json", `{"permissions": {"deny": "Bash"}}`},
+		"a skill's hooks":             {"h/up/p/.claude/skills/b/SKILL.md", "---\nname: b\nhooks:\n  PreToolUse: []\n---\n"},
+		"a skill's hooks, further up": {"h/up/.claude/skills/b/SKILL.md", "---\nname: b\nhooks:\n  PreToolUse: []\n---\n"},
+		"an agent's hooks":            {"h/.claude/agents/b.md", "---\n\"hooks\": {}\n---\n"},
+		"a head in braces":            {"h/.claude/agents/b.md", "---\n{name: sk, hooks: {PreToolUse: []}}\n---\n"},
+		"a head behind its mark":      {"h/.claude/agents/b.md", "--- {name: sk, hooks: {PreToolUse: []}}\n---\n"},
+		"a name by its number":        {"h/.claude/agents/b.md", "---\nname: b\n\"\\x68ooks\": {}\n---\n"},
+		"a head that is indented":     {"h/.claude/agents/b.md", "---\n  name: b\n  \"\\x68ooks\": {}\n---\n"},
+		"a head by an anchor":         {"h/.claude/agents/b.md", "---\nname: &a {\"\\x68ooks\": {}}\n<<: *a\n---\n"},
+		"a head without an end":       {"h/.claude/agents/b.md", "---\nname: b\n"},
+		"a linked worktree":           {"h/up/p/.git", "gitdir: /elsewhere/.git/worktrees/p\n"},
+		"below a linked worktree":     {"h/up/.git", "gitdir: /elsewhere/.git/worktrees/up\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _, write := setUp(t)
-			write(c[0], c[1])
-			require.Error(t, s.Alone())
+			other := newClaudeMachine(t)
+			other.Program = m.Program
+			other.write(c[0], c[1])
+			require.Error(t, other.alone())
 		})
 	}
-	s, _, write = setUp(t)
-	write("elsewhere/b/SKILL.md", "x")
-	require.NoError(t, os.MkdirAll(filepath.Join(s.Home, ".claude"), 0o700))
-	require.NoError(t, os.Symlink(filepath.Join(s.Root, "elsewhere"), filepath.Join(s.Home, ".claude/skills")))
-	require.ErrorContains(t, s.Alone(), "is a link")
-	s, env, write := setUp(t)
-	env["CLAUDE_CONFIG_DIR"] = filepath.Join(s.Root, "other")
-	write("other/settings.json", `{"permissions": {"deny": ["Bash"]}}`)
-	require.Error(t, s.Alone())
+	m = newClaudeMachine(t)
+	m.write("elsewhere/b/SKILL.md", "x")
+	require.NoError(t, os.MkdirAll(filepath.Join(m.Home, ".claude"), 0o700))
+	require.NoError(t, os.Symlink(filepath.Join(m.Root, "elsewhere"), filepath.Join(m.Home, ".claude/skills")))
+	require.ErrorContains(t, m.alone(), "is a link")
+	m = newClaudeMachine(t)
+	m.env["CLAUDE_CONFIG_DIR"] = filepath.Join(m.Root, "other")
+	m.write("other/settings.json", `{"permissions": {"deny": ["Bash"]}}`)
+	require.Error(t, m.alone())
 }
 
-// A client that is not known, or was started with what brings rules and hooks of its own, is not confined.
+// K8: the client goes by the settings with which it began, so what was changed since is not known to it.
+func TestAdversary_K8_SettingsThatChangedSince(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"h/.claude/settings.json", "h/up/p/.claude/settings.json", "h/up/p/.claude/skills/a/SKILL.md"} {
+		m := newClaudeMachine(t)
+		m.write(name, `{}`)
+		m.Started = time.Now()
+		require.NoError(t, m.alone(), name)
+		m.Started = time.Now().Add(-time.Minute)
+		require.ErrorContains(t, m.alone(), "was changed after the client had started", name)
+	}
+	m := newClaudeMachine(t)
+	m.write("h/up/p/.claude/settings.json", `{}`)
+	require.NoError(t, os.Remove(filepath.Join(m.dir, "h/up/p/.claude/settings.json")))
+	m.Started = time.Now().Add(-time.Minute)
+	require.ErrorContains(t, m.alone(), "was changed after the client had started", "a file that is gone")
+}
+
+// K9: a client that is not known, or was started with what brings rules and hooks, is not confined.
 func TestAdversary_K9_HowTheClientWasStarted(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(s *ClaudeSetup, env map[string]string){
-		"older":           func(_ *ClaudeSetup, env map[string]string) { env["AI_AGENT"] = "claude-code_2-1-329_harness" },
-		"no version":      func(_ *ClaudeSetup, env map[string]string) { delete(env, "AI_AGENT") },
-		"another client":  func(_ *ClaudeSetup, env map[string]string) { env["AI_AGENT"] = "x_2-1-330" },
-		"an odd version":  func(_ *ClaudeSetup, env map[string]string) { env["AI_AGENT"] = "claude-code_9_x" },
-		"a program's":     func(_ *ClaudeSetup, env map[string]string) { env["CLAUDE_CODE_ENTRYPOINT"] = "sdk-ts" },
-		"no project":      func(_ *ClaudeSetup, env map[string]string) { delete(env, "CLAUDE_PROJECT_DIR") },
-		"settings":        func(s *ClaudeSetup, _ map[string]string) { s.Arguments = append(s.Arguments, "--settings", "x.json") },
-		"a deny rule":     func(s *ClaudeSetup, _ map[string]string) { s.Arguments = append(s.Arguments, "--disallowedTools=Bash") },
-		"a plugin":        func(s *ClaudeSetup, _ map[string]string) { s.Arguments = append(s.Arguments, "--plugin-dir", "x") },
-		"an unknown flag": func(s *ClaudeSetup, _ map[string]string) { s.Arguments = append(s.Arguments, "--new-flag") },
-		"no command line": func(s *ClaudeSetup, _ map[string]string) { s.Arguments = nil },
-		"no home":         func(s *ClaudeSetup, _ map[string]string) { s.Home = "" },
-		"a named agent":   func(s *ClaudeSetup, _ map[string]string) { s.Arguments = append(s.Arguments, "--agents", "{}") },
-		"an SDK's streams": func(s *ClaudeSetup, _ map[string]string) {
-			s.Arguments = append(s.Arguments, "--input-format", "stream-json")
-		},
+	flag := func(words ...string) func(m *claudeMachine) {
+		return func(m *claudeMachine) { m.Arguments = append(m.Arguments, words...) }
+	}
+	env := func(name, value string) func(m *claudeMachine) {
+		return func(m *claudeMachine) { m.env[name] = value }
+	}
+	for name, change := range map[string]func(m *claudeMachine){
+		"older": env("AI_AGENT", "claude-code_2-1-329_harness"), "no version": env("AI_AGENT", ""), "another client": env("AI_AGENT", "x_2-1-330"),
+		"an odd version": env("AI_AGENT", "claude-code_9_x"), "a program's": env("CLAUDE_CODE_ENTRYPOINT", "sdk-ts"), "no project": env("CLAUDE_PROJECT_DIR", ""),
+		"plugins by a variable": env("CLAUDE_CODE_PLUGIN_DIRS", "/x"), "other settings": env("CLAUDE_CODE_USE_COWORK_PLUGINS", "1"),
+		"a prefix of commands": env("CLAUDE_CODE_SHELL_PREFIX", "/x"), "an unknown variable": env("CLAUDE_NEW", ""),
+		"settings": flag("--settings", "x.json"), "a deny rule": flag("--disallowedTools=Bash"), "a plugin": flag("--plugin-dir", "x"), "an unknown flag": flag("--new-flag"),
+		"a named agent": flag("--agents", "{}"), "an SDK's streams": flag("--input-format", "stream-json"), "a worktree": flag("-w", "x"),
+		"no command line": func(m *claudeMachine) { m.Arguments = nil }, "no home": func(m *claudeMachine) { m.Home = "" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, env, _ := setUp(t)
-			change(&s, env)
-			require.Error(t, s.Alone())
+			m := newClaudeMachine(t)
+			change(m)
+			require.Error(t, m.alone())
 		})
 	}
-	s, env, _ := setUp(t)
-	env["AI_AGENT"] = "claude-code_2-2-0_agent"
-	require.NoError(t, s.Alone(), "a later version")
+	m := newClaudeMachine(t)
+	m.env["AI_AGENT"] = "claude-code_2-2-0_agent"
+	require.NoError(t, m.alone(), "a later version")
 }

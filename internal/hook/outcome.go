@@ -44,16 +44,38 @@ func claudeEnd(b *body) *api.ResultRequest {
 	case said.Interrupted:
 		return &api.ResultRequest{Status: "failed", Summary: "interrupted"}
 	case said.Background != nil || said.Async || said.Status == "async_launched":
+		if b.ranConfined() != nil { // so that it asks if it comes again: its end is not seen
+			return &api.ResultRequest{Status: "failed", Summary: "went on in the background", Confined: b.ranConfined()}
+		}
 		return nil
 	}
-	return outcomeOf("succeeded")
+	r := outcomeOf("succeeded")
+	r.Confined = b.ranConfined()
+	return r
 }
+
+// ranConfined says that the command that ran was the confined form of a call; nil: it was not. Claude Code reports the
+// command that it ran.
+func (b *body) ranConfined() *api.RanConfined {
+	var in struct {
+		Command string `json:"command"`
+	}
+	if jsonv2.Unmarshal(b.members["tool_input"], &in) != nil || !replacedForm.MatchString(in.Command) {
+		return nil
+	}
+	return &api.RanConfined{}
+}
+
+// replacedForm matches what [replaced] makes of a command.
+var replacedForm = lazy.Pattern(`^(?:'[^']*'|[A-Za-z0-9/._-]+) confine --asked `)
 
 // claudeExit is how the error of a command begins that ended with a status of its own.
 var claudeExit = lazy.Pattern(`^Exit code (\d{1,3})(?:\n|$)`)
 
 func claudeFailure(b *body) *api.ResultRequest {
-	return b.failure(claudeExit.FindStringSubmatch(b.text("error")))
+	r := b.failure(claudeExit.FindStringSubmatch(b.text("error")))
+	r.Confined = b.ranConfined()
+	return r
 }
 
 // qwenExit matches the end of the text: what the command has printed comes before, and may contain the same lines.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"approvalbot/internal/confine"
 	"approvalbot/internal/display"
@@ -24,11 +25,41 @@ func confiner(client int) []string {
 		return nil
 	}
 	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(client), "cmdline"))
-	setup := hook.ClaudeSetup{Env: os.Getenv, Home: os.Getenv("HOME"), Arguments: strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")}
+	if err != nil {
+		return nil
+	}
+	since, err := started(client)
+	setup := hook.ClaudeSetup{Environ: os.Environ(), Home: os.Getenv("HOME"), Program: program, Started: since,
+		Arguments: strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")}
 	if err != nil || setup.Alone() != nil {
 		return nil
 	}
 	return []string{program}
+}
+
+// ticks is how many a second has in /proc/PID/stat (proc(5), on the architectures that are confined on).
+const ticks = 100
+
+// started is when a process began.
+func started(pid int) (time.Time, error) {
+	now := time.Now()
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return now, err
+	}
+	up, err := os.ReadFile("/proc/uptime")
+	if err != nil {
+		return now, err
+	}
+	var since, uptime float64
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	if f := strings.Fields(rest); len(f) > 19 {
+		since, err = strconv.ParseFloat(f[19], 64)
+	}
+	if _, scanErr := fmt.Sscan(string(up), &uptime); err != nil || scanErr != nil || since == 0 {
+		return now, errors.New("the client's start is not known")
+	}
+	return now.Add(-time.Duration((uptime - since/ticks) * float64(time.Second))), nil
 }
 
 // Confining is the verb confine, of approvalbot and of approvalbot-hook: a hook's replaced command starts the program
