@@ -379,7 +379,7 @@ func TestK2_RepositoriesThatCannotBeKept(t *testing.T) {
 		{"link that leads through the kernel", ``, `ln -s /proc/self/cwd/.aws/credentials m`, NothingKept, `"m"`},
 		{"link to a device", ``, `ln -s /dev/fd/9 m`, NothingKept, `"m"`},
 		{"link to nothing", ``, `ln -s /dev/null m`, 0, ""},
-		{"a repository whose common folder is not there", `mkdir -p wt gd; echo "gitdir: ../gd" >wt/.git; echo "ref: refs/heads/m" >gd/HEAD; echo ../common >gd/commondir`, `true`, NotConfined, "is not there"},
+		{"a repository whose common folder is not there", `mkdir -p wt gd; echo "gitdir: ../gd" >wt/.git; echo "ref: refs/heads/m" >gd/HEAD; echo ../common >gd/commondir`, `true`, NotConfined, "does not exist"},
 	} {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()

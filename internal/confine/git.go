@@ -79,8 +79,8 @@ func look(watches []*Watch, lists []*list) (*outside, error) {
 		}
 		for link, end := range lists[i].beyond {
 			if o.inside(end) && !workspace.Under(end, w.Root) {
-				return nil, fmt.Errorf("the link %q in workspace %s names %s of another workspace, which is a secret by that name "+
-					"alone; name one of the two workspaces", link, w.Root, end)
+				return nil, fmt.Errorf("the link %q in workspace %s leads to %s in another workspace, which is a secret only because of "+
+					"the link's name; give only one of the two workspaces", link, w.Root, end)
 			}
 		}
 	}
@@ -138,14 +138,15 @@ func (o *outside) lead(file string) {
 func (o *outside) repositories(root string, now *list) (err error) {
 	for _, dir := range sorted(now.Repos) {
 		if dir == "" {
-			return fmt.Errorf("workspace %s is a repository of git itself, of which a confined command can change nothing; name another one", root)
+			return fmt.Errorf("workspace %s is a bare repository, in which a confined command can change nothing; name another one", root)
 		}
 		err = errors.Join(err, o.repository(path.Join(root, dir)))
 	}
 	for _, rel := range now.gitFiles {
 		file := path.Join(root, rel)
 		if _, is := now.Links[rel]; is {
-			return fmt.Errorf("%s is a symbolic link, so git's own directory cannot be kept from a confined command; replace it by a folder, or by a file that names one", file)
+			return fmt.Errorf("%s is a symbolic link, so git's own directory cannot be protected from a confined command; replace the link with a folder, or "+
+				"with a file that contains that folder's path", file)
 		}
 		err = errors.Join(err, o.repository(file))
 	}
@@ -153,26 +154,26 @@ func (o *outside) repositories(root string, now *list) (err error) {
 }
 
 // own notes a part of a repository, and gives where it is. What lies in a workspace must be what its name says, and there:
-// a mount keeps it from the command.
+// a mount protects it from the command.
 func (o *outside) own(file string) (end string, err error) {
 	end, through := trail(file)
 	link := func(name string) bool { return o.inside(name) && !strings.HasSuffix(name, "/..") }
 	if slices.Contains(o.roots, end) || slices.ContainsFunc(through, link) {
-		return "", fmt.Errorf("%s, which git obeys, is a workspace or lies behind a symbolic link in one, so it "+
-			"cannot be kept from a confined command; name another workspace", file)
+		return "", fmt.Errorf("git reads %s, which is a workspace or is reached through a symbolic link in one, so it "+
+			"cannot be protected from a confined command; name another workspace", file)
 	}
 	if !o.inside(end) {
 		return end, nil
 	}
 	if _, err := os.Lstat(end); err != nil {
-		return "", fmt.Errorf("%s, which a repository names, is not there, so a confined command could make it; "+
-			"correct the repository, or name another workspace", end)
+		return "", fmt.Errorf("a repository refers to %s, which does not exist, so a confined command could create it; "+
+			"fix that reference, or name another workspace", end)
 	}
 	o.dirs[end] = true
 	return end, nil
 }
 
-// repository notes git's own directory, or a file that names it, with what it names in turn.
+// repository notes git's own directory, or a file that contains its path, with what it refers to in turn.
 func (o *outside) repository(gitDir string) error {
 	gitDir, err := o.own(gitDir)
 	if text, none := small(gitDir); err == nil && none == nil {

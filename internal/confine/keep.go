@@ -27,7 +27,7 @@ func (w *Watch) keep(upper int, p plan, ours taken) error {
 		return errors.Join(os.Remove(w.path("call/keep")), w.drop())
 	}
 	rest, failed := w.quarantine()
-	return errors.Join(fmt.Errorf("not everything that the call did in %s was copied back (%w); the rest "+
+	return errors.Join(fmt.Errorf("only a part of the call's work in %s was copied back (%w); the rest "+
 		"is in %s", w.Root, err, rest), failed)
 }
 
@@ -55,7 +55,7 @@ func (w *Watch) mark() error {
 var step = func() {}
 
 // errMeanwhile ends a copy: what was judged is there no more.
-var errMeanwhile = errors.New("another program changed it meanwhile")
+var errMeanwhile = errors.New("another program has changed it since approvalbot judged it")
 
 // taken is when a copy took a name from a file that has more, perhaps in another workspace of the call.
 type taken map[[2]uint64]unix.Timespec
@@ -455,7 +455,7 @@ func (w *Watch) quarantine() (string, error) {
 	dir, upper := w.path("quarantine"), w.path("call/upper")
 	to := filepath.Join(dir, time.Now().UTC().Format("20060102T150405.000000000Z"))
 	if err := errors.Join(w.mark(), os.Chmod(upper, 0700), os.Rename(upper, to)); err != nil {
-		return upper, fmt.Errorf("what it did stays there, and keeps other calls from this workspace until it "+
+		return upper, fmt.Errorf("the call's work stays there, and no other call can run in this workspace until it "+
 			"can be moved: %w", err)
 	}
 	err := os.Chmod(to, 0)

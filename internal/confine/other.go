@@ -10,7 +10,7 @@ import (
 
 // Check says that nothing can be confined here.
 func Check(context.Context, string, string) error {
-	return errors.New("commands are confined on Linux alone, and this is " + runtime.GOOS)
+	return errors.New("commands can be confined only on Linux, and this is " + runtime.GOOS)
 }
 
 // Run runs nothing.

@@ -55,7 +55,7 @@ func Overlay(args []string) int {
 func overlay(args []string) error {
 	count, err := strconv.Atoi(args[1])
 	if err != nil || count < 1 || len(args) < 2*count+3 || os.Geteuid() == 0 {
-		return errors.New("the overlayer is started by approvalbot confine alone")
+		return errors.New("only approvalbot confine starts the overlayer")
 	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("this machine does not let approvalbot make mounts of its own (%w)", err)
@@ -75,7 +75,7 @@ func overlay(args []string) error {
 		}
 		var fs unix.Statfs_t
 		if err := unix.Statfs(root, &fs); err != nil || fs.Type != unix.OVERLAYFS_SUPER_MAGIC {
-			return fmt.Errorf("%s was moved meanwhile", root)
+			return fmt.Errorf("%s was moved while the call began", root)
 		}
 		if err := errors.Join(unix.Close(fds[0]), unix.Close(fds[1])); err != nil {
 			return err
@@ -105,7 +105,7 @@ func reopened(first int, names []string) (fds [2]int, err error) {
 			return fds, err
 		}
 		if outside.Dev != inside.Dev || outside.Ino != inside.Ino {
-			return fds, fmt.Errorf("%s was moved meanwhile", name)
+			return fds, fmt.Errorf("%s was moved while the call began", name)
 		}
 	}
 	return fds, nil

@@ -88,7 +88,7 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 		repos, secrets := w.mounted(), w.unknown(ctx)
 		if len(repos)+len(secrets) > mostMasked {
 			return nil, fmt.Errorf("workspace %s has %d repositories and %d files that look like secrets, and at "+
-				"most %d can be kept from the command; name a smaller workspace",
+				"most %d can be protected from the command; name a smaller workspace",
 				w.Root, len(repos), len(secrets), mostMasked)
 		}
 		for _, rel := range repos { // of the overlay: sockets of the host in it are not reached

@@ -98,7 +98,7 @@ func lacks(err error, state string) string {
 	text, _ := os.ReadFile("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 	switch {
 	case major < 5 || major == 5 && minor < 11:
-		return fmt.Sprintf("Linux %d.%d gives users no overlays; they came with 5.11", major, minor)
+		return fmt.Sprintf("Linux %d.%d does not let users make overlays; 5.11 does", major, minor)
 	case unix.Setxattr(state, "user.approvalbot", []byte("x"), 0) != nil:
 		return "the file system of " + state + " has no user attributes, which an overlay needs; set XDG_STATE_HOME to a folder on ext4, xfs or btrfs"
 	case strings.TrimSpace(string(text)) == "1":
@@ -225,7 +225,7 @@ func conclude(watches []*Watch) (changed int, err error) {
 			err := w.upper(func(upper int) error { return w.keep(upper, plans[i], ours) })
 			ends = append(ends, err)
 			if refused = err != nil; refused {
-				stopped = fmt.Errorf("copying back its work in %s stopped half-way, so this workspace was left as it was", w.Root)
+				stopped = fmt.Errorf("copying the call's work back to %s stopped half-way, so this workspace was not changed", w.Root)
 			}
 			continue
 		}
@@ -242,7 +242,7 @@ func conclude(watches []*Watch) (changed int, err error) {
 // check makes the call's paths real ones, and gives the user's homes.
 func (c *Call) check() (all []string, err error) {
 	if all = homes(); len(all) == 0 {
-		return nil, errors.New("the user has no home folder; HOME must name one")
+		return nil, errors.New("the user has no home folder; set HOME to one")
 	}
 	paths := [][]string{c.Workspaces, c.Show, {c.Dir}}
 	for _, list := range paths {
@@ -270,7 +270,7 @@ func (c *Call) check() (all []string, err error) {
 		}
 		for _, other := range c.Workspaces {
 			if other != dir && workspace.Under(dir, other) {
-				return nil, fmt.Errorf("workspace %s lies in workspace %s; name the outer one alone", dir, other)
+				return nil, fmt.Errorf("workspace %s lies in workspace %s; name only the outer one", dir, other)
 			}
 		}
 		inside = inside || workspace.Under(c.Dir, dir)
@@ -310,8 +310,8 @@ func (c *Call) refused(dir string, homes []string) error {
 	lower := workspace.FoldPath(dir) + "/"
 	_, obeyed := workspace.Obeyed(strings.Trim(lower, "/"))
 	if obeyed || workspace.AnyPart(lower, alsoObeyed.Has) || strings.Contains(lower, "/.git/") {
-		return fmt.Errorf("workspace %s is a folder whose files other programs obey, or lies in one; name the "+
-			"folder above it", dir)
+		return fmt.Errorf("workspace %s is, or is inside, a folder that other programs take settings or code from; "+
+			"name the folder above it", dir)
 	}
 	for above := filepath.Dir(dir); above != "/"; above = filepath.Dir(above) {
 		if isRepository(func(name string) bool { _, err := os.Lstat(filepath.Join(above, name)); return err == nil }) {
@@ -406,8 +406,8 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 		return 128 + int(ws.Signal()), nil
 	}
 	if ctx.Err() == nil && !bytes.Contains(said, []byte(`"exit-code"`)) {
-		return 0, fmt.Errorf("bubblewrap did not start the command (%w): its own message is above. If it does not say what is wrong, "+
-			"approvalbot doctor looks at what this machine lacks", err)
+		return 0, fmt.Errorf("bubblewrap did not start the command (%w): its own message is above. If that does not say what is wrong, "+
+			"run approvalbot doctor, which says what this machine lacks", err)
 	}
 	return cmd.ProcessState.ExitCode(), nil
 }

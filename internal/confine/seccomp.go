@@ -41,7 +41,7 @@ const (
 func filter() ([]byte, error) {
 	arch, ok := audited[runtime.GOARCH]
 	if !ok {
-		return nil, fmt.Errorf("the filter of system calls knows amd64 and arm64, not %s", runtime.GOARCH)
+		return nil, fmt.Errorf("the filter of system calls supports only amd64 and arm64, not %s", runtime.GOARCH)
 	}
 	program := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: offsetArch, Size: 4},

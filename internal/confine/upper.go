@@ -80,7 +80,7 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 		size += len(rel) + len(target)
 	}
 	if j.steps > mostSteps/4 || size > mostLinks {
-		return nil, errors.New("the links of the workspace lead through too many folders to be followed, or are too many")
+		return nil, errors.New("the workspace has too many links, or its links lead through too many folders")
 	}
 	return j, nil
 }
@@ -88,7 +88,7 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 // something is an error if the call did anything at all.
 func (w *Watch) something(upper int) error {
 	if all, err := entries(upper); err != nil || len(all) > 0 || !w.sameMode(upper) {
-		return errors.New("it changed something")
+		return errors.New("the call changed something")
 	}
 	return nil
 }

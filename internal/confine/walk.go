@@ -139,7 +139,7 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 			}
 			w.out.Links[child] = target
 			if w.out.size += len(child) + len(target); w.out.size > mostLinks {
-				return fmt.Errorf("the links of workspace %s (%q) are too many or too long to be followed; name a "+
+				return fmt.Errorf("workspace %s has too many links, or too long ones (%q); name a "+
 					"smaller one", w.root, rel)
 			}
 		}
@@ -178,8 +178,8 @@ func (w *walker) below(fd int, name, child string, p place, depth int) error {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR):
 		return nil
 	case errors.Is(err, unix.EXDEV):
-		return fmt.Errorf("workspace %s has another mount in it (%q), and the kernel makes no overlay of such a "+
-			"folder; name a smaller one", w.root, child)
+		return fmt.Errorf("workspace %s has another mount in it (%q), and the kernel cannot make an overlay of such "+
+			"a folder; name a smaller one", w.root, child)
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		if is && int(st.Uid) != os.Geteuid() { // a confined command can look into it as little as we can
 			return nil

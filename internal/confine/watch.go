@@ -208,7 +208,7 @@ func (w *Watch) protect(o *outside) error {
 		}
 	}
 	if _ = w.guard.astray(w.before.Links); w.guard.steps > mostSteps/4 {
-		return fmt.Errorf("the links of workspace %s lead through too many folders to be followed; remove "+
+		return fmt.Errorf("the links of workspace %s lead through too many folders; remove "+
 			"links, or name a smaller workspace", w.Root)
 	}
 	w.Secrets = w.before.secrets
