@@ -33,18 +33,18 @@ func sign(a approval.Approval, v approval.Voter, b Ballot, now int64) (*assertio
 	}
 	e := *b.evidence
 	fail := func(why string) (*assertion.Signature, *approval.Error) {
-		return nil, card.StepUp(a, b.site, "That signature does not count, since "+why+". Sign again: ")
+		return nil, card.StepUp(a, b.site, "That signature does not count: "+why+". Sign again: ")
 	}
 	p, c := e.Passkey, e.Began
 	switch {
 	case c.ExpiresMs <= now:
-		return fail("it was already used, or came more than five minutes after the page asked for it")
+		return fail("the signature was already used, or came more than five minutes after the page asked for it")
 	case c.Session != e.Session || c.Person != v.Person || c.Approval != a.Key:
-		return fail("it was made for another request, or in another browser")
+		return fail("the signature was made for another request, or in another browser")
 	case c.Run != len(a.RetriedBy):
-		return fail("it was made for an earlier run of the call")
+		return fail("the signature was made for an earlier run of the call")
 	case p.ID == "" || p.ID != e.Response.CredentialID || p.Person != v.Person:
-		return fail("its passkey is not registered as yours")
+		return fail("the passkey is not registered as yours")
 	}
 	s := assertion.Signature{Person: v.Person, PolicyHash: a.PolicyHash, Nonce: c.Nonce, SiteID: b.site.ID,
 		Origin: b.site.Origin, Key: p.Key, Response: e.Response}

@@ -42,11 +42,11 @@ type Signature struct {
 // nonce must be its own.
 func (s Signature) Signed(y Yes) error {
 	if y.Person != s.Person || y.PolicyHash != s.PolicyHash || y.Nonce != s.Nonce {
-		return errors.New("it was made for another person's yes, or for a yes under other rules")
+		return errors.New("the signature is for another person's vote, or for a vote under different rules")
 	}
 	site, err := SiteOf(s.Origin)
 	if err != nil || site.ID != s.SiteID {
-		return errors.New("it was made on a page whose address does not belong to the desk's site")
+		return errors.New("the signature was made on a page whose address does not belong to the desk's site")
 	}
 	_, err = s.Response.Verify(s.Key, site, y.Challenge())
 	return err
@@ -122,13 +122,13 @@ func clientSaid(raw []byte, site Site, challenge []byte) error {
 	}
 	switch {
 	case err != nil:
-		return errors.New("the data that the browser sent with it cannot be read")
+		return errors.New("the data that the browser sent with the signature cannot be read")
 	case c.Type != "webauthn.get":
 		return errors.New("the browser sent no signature")
 	case !bytes.Equal(got, challenge):
-		return errors.New("it answers another question than the one the desk asked")
+		return errors.New("the signature answers another question than the one the desk asked")
 	case site.Origin == "" || c.Origin != site.Origin || c.CrossOrigin:
-		return errors.New("it was made on a page that is not the desk's, or that another site shows in a frame")
+		return errors.New("the signature was made on a page that is not the desk's, or that another site shows in a frame")
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func authenticatorSaid(data []byte, site Site, before uint32) (Seen, error) {
 	longer := flags&hasExtensions != 0
 	switch {
 	case site.ID == "" || !bytes.Equal(data[:32], hash[:]):
-		return Seen{}, errors.New("it was signed for another site")
+		return Seen{}, errors.New("the signature is for another site")
 	case flags&userPresent == 0 || flags&userVerified == 0:
 		return Seen{}, errors.New("the device did not confirm that its owner was there (by a fingerprint, a face " +
 			"or a PIN)")

@@ -112,7 +112,7 @@ func TestVerify_Refuses(t *testing.T) {
 			r := p.Sign(t, desk(t), []byte("challenge"))
 			r.ClientDataJSON = encode([]byte(`{"type":"webauthn.get",` + string(decode(t, r.ClientDataJSON)[1:])))
 			return r
-		}, "the data that the browser sent with it cannot be read"},
+		}, "the data that the browser sent with the signature cannot be read"},
 		"no base64url": {func(*softkey.Passkey) assertion.Response {
 			return assertion.Response{ClientDataJSON: "e30=", AuthenticatorData: "AA", Signature: "AA"}
 		}, "not in base64url"},

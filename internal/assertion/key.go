@@ -81,7 +81,7 @@ func signed(algorithm int, der, message, signature []byte) error {
 		ok = rsa.VerifyPKCS1v15(k, crypto.SHA256, sum[:], signature) == nil
 	}
 	if !ok {
-		return errors.New("it was made with another passkey, or for other data")
+		return errors.New("the signature was made with another passkey, or for other data")
 	}
 	return nil
 }
