@@ -59,8 +59,8 @@ func (g *Gate) tellRefusals(ctx context.Context, all bool) {
 		return
 	}
 	if err := g.store.Append(ctx, nil, events...); err != nil {
-		g.log.Error("could not record how many further attempts were refused; the audit log has only the first 30 a "+
-			"minute of each person, token or address",
+		g.log.Error("could not record how many further attempts were refused; the audit log has only the first 30 "+
+			"per minute for each person, token or address",
 			"refusers", len(events), "reason", err)
 	}
 }

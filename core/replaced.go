@@ -8,9 +8,9 @@ import (
 
 // Why a step is tried anew. No caller sees these.
 var (
-	errReplaced   = rulesChanged()                                          // a reload put other rules in force
-	errOtherRules = errors.New("it was judged by other rules than today's") // judge it by these first
-	errOtherRound = errors.New("it is about one more run")                  // its votes count in the open round
+	errReplaced   = rulesChanged()                                                           // a reload put other rules in force
+	errOtherRules = errors.New("the request was judged under rules that have changed since") // judge it by these first
+	errOtherRound = errors.New("the step is about one more run")                             // its votes count in the open round
 )
 
 // ErrAbsences says that a Change counts on absences that are not the newest.

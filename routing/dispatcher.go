@@ -263,7 +263,7 @@ func (d *Dispatcher) mistaken(m approval.Delivery, p any) approval.Delivered {
 	if e, ok := p.(runtime.Error); ok {
 		what = e.Error()
 	}
-	d.log.Error("gave up a message because of an error in approvalbot; please report it",
+	d.log.Error("gave up on a message because of an error in approvalbot; please report it",
 		"approval", m.Key, "target", m.Target.String(),
 		"mistake", what, "at", string(debug.Stack()))
 	return approval.Delivered{ID: m.ID, Key: m.Key, Was: m, Revision: m.Revision, State: approval.Failed, MessageID: m.MessageID,

@@ -148,8 +148,8 @@ func (c *Channel) again(a approval.Approval, since time.Time, err error) error {
 	age := time.Since(since)
 	var refused Refused
 	if errors.As(err, &refused) || age >= giveUp {
-		c.cfg.Log.Warn("gave up a callback that the owner did not take; approvalbot admin callbacks list "+
-			"shows it", "approval", a.Key, "token",
+		c.cfg.Log.Warn("gave up on a callback because its owner did not accept it; approvalbot admin "+
+			"callbacks list shows it", "approval", a.Key, "token",
 			a.Owner, "reason", err)
 		return gone(err.Error())
 	}

@@ -75,7 +75,8 @@ func (p *pushPages) subscribe(out http.ResponseWriter, r *http.Request, s signin
 	case errors.As(err, &no):
 		http.Error(out, no.Message, http.StatusUnprocessableEntity)
 	default:
-		p.log.Error("could not store that a browser notifies a person; it does not", "person", s.Person, "reason", err)
+		p.log.Error("could not save a browser's notification subscription; the person gets no notifications in that browser",
+			"person", s.Person, "reason", err)
 		http.Error(out, "The desk cannot do that right now.", http.StatusServiceUnavailable)
 	}
 }
@@ -84,7 +85,7 @@ func (p *pushPages) subscribe(out http.ResponseWriter, r *http.Request, s signin
 func (p *pushPages) unsubscribe(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	r.Body = http.MaxBytesReader(out, r.Body, 16<<10)
 	if err := p.signin.Unsubscribe(r.Context(), s, r.PostFormValue("id")); err != nil {
-		p.log.Error("could not store that a browser no longer notifies a person; it still does",
+		p.log.Error("could not remove a browser's notification subscription; the person still gets notifications in that browser",
 			"person", s.Person, "reason", err)
 		http.Error(out, "The desk cannot do that right now.", http.StatusServiceUnavailable)
 		return

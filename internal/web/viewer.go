@@ -77,7 +77,7 @@ func (p *viewerPages) watchedPage(out http.ResponseWriter, r *http.Request, _ si
 	out.Header().Set("Connection", "close") // so that a caller never keeps more connections than requests
 	list, err := p.awaitWatched(r, v, r.URL.Query().Get("known"))
 	if err != nil {
-		p.log.Error("could not list requests for a runtime's embedded list; its page was told so",
+		p.log.Error("could not read the requests for the list embedded in a runtime; the page shows an error",
 			"owner", v.Owner, "sessionKey", v.SessionKey, "reason", err)
 		http.Error(out, "The desk cannot do that right now.", http.StatusServiceUnavailable)
 		return
