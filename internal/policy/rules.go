@@ -223,7 +223,7 @@ func (r *opRule) match(m *Match) (bad Mistakes) {
 	named := func(list string, i int, name, exact string) {
 		if name == "" || strings.Contains(exact, "*") {
 			wrong(list, i, fmt.Errorf("%q must be an agent's exact id, a session's exact key, or the beginning of "+
-				"a session's key and *", name))
+				"a session's key followed by *", name))
 		}
 	}
 	for i, s := range m.Agent {

@@ -54,7 +54,8 @@ func ParseCron(text string) (c Cron, err error) {
 
 // parse reads a list of values, ranges and steps: "1,15", "MON-FRI", "*/10".
 func (f cronField) parse(text string) (bits uint64, err error) {
-	wrong := fmt.Errorf("has %q as its %s, which must be from %d to %d, *, a range, a step or a list of them", text, f.name, f.least, f.most)
+	wrong := fmt.Errorf("has %q as its %s; allowed are a number from %d to %d, *, a range, a step, or a list of these",
+		text, f.name, f.least, f.most)
 	for item := range strings.SplitSeq(text, ",") {
 		span, stepText, stepped := strings.Cut(item, "/")
 		from, to, ok := f.span(span, stepped)

@@ -88,7 +88,7 @@ func TestPolicyMistakes(t *testing.T) {
 		{"rules of two minds", rule("name: a, match: {tool: \"group:fs\", path: [ok, \"../x\"], host: \"a/b\", session: \"*x\"}, risk: R1"), []string{
 			"f.yaml:4: approvals.tools.rules[0].match.path[1]: \"../x\" must be a plain path (without ~, ., .. and double or final slashes), absolute or below the workspace; * matches within a name, ** across folders",
 			"f.yaml:4: approvals.tools.rules[0].match.host[0]: \"a/b\" must be a host's name such as api.example.com or *.example.com",
-			"f.yaml:4: approvals.tools.rules[0].match.session[0]: \"*x\" must be an agent's exact id, a session's exact key, or the beginning of a session's key and *"}},
+			"f.yaml:4: approvals.tools.rules[0].match.session[0]: \"*x\" must be an agent's exact id, a session's exact key, or the beginning of a session's key followed by *"}},
 		{"loosens whatever", rule("name: a, match: {tool: \"group:fs\"}, outcome: allow"), []string{
 			"f.yaml:4: approvals.tools.rules[0]: a rule that may loosen must name its tools or commands exactly; to tighten, write risk R3 or R4, or outcome ask or deny"}},
 		{"groups and patterns", "tools:\n  allow:\n    - my-own\n    - group:filesystem\n  deny: [\"web_*\", \"group:web\"]\n  sandbox:\n    tools:\n      allow: [raed]", []string{

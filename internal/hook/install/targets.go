@@ -403,8 +403,8 @@ func (o Options) chosen() ([]target, error) {
 		return out, nil
 	}
 	if o.Beside {
-		return nil, fmt.Errorf("%s has no hook that can ask beside the runtime's own dialog; leave out "+
-			"--beside", o.Runtime.Title)
+		return nil, fmt.Errorf("%s has no hook that can ask at the same time as the runtime's own dialog; "+
+			"leave out --beside", o.Runtime.Title)
 	}
 	var others []string
 	for _, scope := range Has(o.Runtime.Name) {
