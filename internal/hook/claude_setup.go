@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -142,7 +143,7 @@ func (s ClaudeSetup) Settings(project string) error {
 		}
 	}
 	for _, dir := range dirs {
-		for _, below := range []string{"skills", "agents", "commands"} {
+		for _, below := range []string{"skills", "agents", "commands", "output-styles", "workflows"} {
 			if err := s.withoutHooks(filepath.Join(dir, below)); err != nil {
 				return err
 			}
@@ -159,6 +160,19 @@ func (s ClaudeSetup) later(info fs.FileInfo) bool {
 	return !s.Started.IsZero() && changed(info).After(s.Started.Add(reading))
 }
 
+// harmlessSettings are the members of a settings file, below permissions as "permissions.NAME", that neither bring
+// hooks, plugins, rules or further settings nor change how a command is started; a member that is not here may.
+var harmlessSettings = lazy.Words(`$schema permissions permissions.allow permissions.deny permissions.ask permissions.defaultMode
+	permissions.disableBypassPermissionsMode hooks enabledPlugins env sandbox disableAllHooks model effortLevel cleanupPeriodDays
+	includeCoAuthoredBy attribution statusLine outputStyle language alwaysThinkingEnabled spinnerTipsEnabled spinnerVerbs theme
+	editorMode verbose autoUpdatesChannel enableAllProjectMcpServers enabledMcpjsonServers disabledMcpjsonServers apiKeyHelper
+	awsAuthRefresh awsCredentialExport otelHeadersHelper forceLoginMethod forceLoginOrgUUID feedbackSurveyRate companyAnnouncements
+	fileSuggestion respectGitignore showTurnDuration skipDangerousModePermissionPrompt skipAutoPermissionPrompt prefersReducedMotion
+	terminalProgressBarEnabled availableModels fastMode allowManagedHooksOnly allowManagedPermissionRulesOnly`)
+
+// startsCommands are variables that change what a shell runs before a command, or which shell.
+var startsCommands = lazy.Words("BASH_ENV ENV SHELL ZDOTDIR SHELLOPTS BASHOPTS PROMPT_COMMAND PS4 LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH")
+
 // claudeSettings are the members of a settings file that can judge or change a command.
 type claudeSettings struct {
 	Permissions struct {
@@ -169,10 +183,9 @@ type claudeSettings struct {
 		Matcher string           `json:"matcher"`
 		Hooks   []jsontext.Value `json:"hooks"`
 	} `json:"hooks"`
-	Plugins      map[string]jsontext.Value `json:"enabledPlugins"`
-	Env          map[string]jsontext.Value `json:"env"`
-	Sandbox      jsontext.Value            `json:"sandbox"`
-	PolicyHelper jsontext.Value            `json:"policyHelper"`
+	Plugins map[string]jsontext.Value `json:"enabledPlugins"`
+	Env     map[string]jsontext.Value `json:"env"`
+	Sandbox jsontext.Value            `json:"sandbox"`
 }
 
 // alone says what a settings file has that judges or changes a command; nil if there is no file.
@@ -182,8 +195,9 @@ func (s ClaudeSetup) alone(file string) error {
 		return nil
 	}
 	var in claudeSettings
+	var all map[string]jsontext.Value
 	if err == nil {
-		err = jsonv2.Unmarshal(text, &in, jsonv2.MatchCaseInsensitiveNames(true))
+		err = cmp.Or(jsonv2.Unmarshal(text, &in), jsonv2.Unmarshal(text, &all))
 	}
 	info, statErr := os.Stat(file)
 	switch {
@@ -191,6 +205,9 @@ func (s ClaudeSetup) alone(file string) error {
 		return fmt.Errorf("the settings %s cannot be read", file)
 	case s.later(info):
 		return fmt.Errorf("%s was changed after the client had started; start it again", file)
+	}
+	if name := unknownMember("", all); name != "" {
+		return fmt.Errorf("%s has the member %s, which may bring rules or hooks", file, name)
 	}
 	for _, rule := range slices.Concat(in.Permissions.Deny, in.Permissions.Ask) {
 		if tool, _, _ := strings.Cut(rule, "("); !harmlessRules.Has(tool) && !strings.HasPrefix(tool, "mcp__") {
@@ -210,12 +227,9 @@ func (s ClaudeSetup) alone(file string) error {
 		}
 	}
 	for name := range in.Env {
-		if err := harmless(name); err != nil {
-			return fmt.Errorf("%s sets %w", file, err)
+		if err := harmless(name); err != nil || startsCommands.Has(name) {
+			return fmt.Errorf("%s sets the variable %s, which may bring rules or hooks, or change how commands are started", file, name)
 		}
-	}
-	if in.PolicyHelper != nil {
-		return fmt.Errorf("%s has a policyHelper, whose settings are not seen here", file)
 	}
 	var sandbox struct {
 		Enabled jsontext.Value `json:"enabled"`
@@ -224,6 +238,22 @@ func (s ClaudeSetup) alone(file string) error {
 		return fmt.Errorf("%s enables a sandbox of Claude Code, in which approvalbot cannot confine", file)
 	}
 	return nil
+}
+
+// unknownMember gives the first member, of permissions too, that is not known to be harmless; empty if all are.
+func unknownMember(below string, all map[string]jsontext.Value) string {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		var more map[string]jsontext.Value
+		switch {
+		case !harmlessSettings.Has(below + name):
+			return below + name
+		case below+name == "permissions" && jsonv2.Unmarshal(all[name], &more) == nil:
+			if found := unknownMember("permissions.", more); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
 }
 
 // ownHook is what install writes for PreToolUse: a shell's script that starts approvalbot alone.
