@@ -159,8 +159,8 @@ func (g *guard) inside(file string) (rel string, ok bool) {
 func (g *guard) leadsAstray(links map[string]string, rel string) (end string, astray bool) {
 	dir, _ := splitPath(rel)
 	end, _, outside := g.follow(links, dir, links[rel])
-	if !outside {
-		return end, g.held(end) || g.renames(rel, end)
+	if !outside { // where no folder can be, nothing is looked at: it would take long
+		return end, strings.Count(end, "/") >= deepest || g.held(end) || g.renames(rel, end)
 	}
 	for _, dir := range shownOutside {
 		if strings.HasPrefix(end, dir) && !strings.Contains(end, "/..") {
@@ -176,20 +176,28 @@ var inFolders = []string{"x.json", "settings.json", "claude/settings.json", "x",
 // renames reports a link behind which a name is protected that is not behind the link's end, or the other way round: a
 // later call would write or read a protected file by a harmless name, or have made one.
 func (g *guard) renames(rel, end string) bool {
-	return slices.ContainsFunc(inFolders, func(name string) bool { return g.held(join(rel, name)) || g.held(join(end, name)) })
-}
-
-// held reports a path that is protected by its names alone, or lies in a repository's own directory.
-func (g *guard) held(rel string) bool {
-	p, dir := g.top(), ""
-	for name := range strings.SplitSeq(rel, "/") {
-		p = g.in(p, dir, name)
-		if dir = join(dir, name); p.Held {
-			return rel != ""
+	for _, start := range []string{rel, end} {
+		from := g.at(g.top(), "", start)
+		if slices.ContainsFunc(inFolders, func(name string) bool { return g.at(from, start, name).Held }) {
+			return true
 		}
 	}
 	return false
 }
+
+// at gives the place of a path below a directory.
+func (g *guard) at(p place, dir, rel string) place {
+	for name := range strings.SplitSeq(rel, "/") {
+		if p.Held || rel == "" {
+			break
+		}
+		p, dir = g.in(p, dir, name), join(dir, name)
+	}
+	return p
+}
+
+// held reports a path that is protected by its names alone, or lies in a repository's own directory.
+func (g *guard) held(rel string) bool { return g.at(g.top(), "", rel).Held }
 
 // splitPath gives the directory and the name of a relative path.
 func splitPath(rel string) (dir, name string) {
