@@ -53,7 +53,8 @@ func triedBy(a approval.Approval) *approval.TriedConfined {
 
 // failedConfined reports whether a result says that the call did not work confined, or does not say that it ran so.
 func failedConfined(a approval.Approval) bool {
-	return a.Confined != nil && a.Result != nil && (a.Result.Status != "succeeded" || a.Result.Confined == nil) && slices.Contains(a.DecidedBy, "policy")
+	byPolicy := a.Confined != nil && slices.Contains(a.DecidedBy, "policy")
+	return byPolicy && a.Result != nil && (a.Result.Status != "succeeded" || a.Result.Confined == nil)
 }
 
 // maxBlocked is how many names of what a confined run changed that others obey are kept.

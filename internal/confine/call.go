@@ -28,8 +28,8 @@ type Call struct {
 func State(home, state string) (string, error) {
 	dir := cmp.Or(state, filepath.Join(home, ".local", "state"))
 	if !filepath.IsAbs(dir) {
-		return "", fmt.Errorf("approvalbot finds no folder for the state of confined calls: HOME is %q and XDG_STATE_HOME is %q; set one of them to an absolute path",
-			home, state)
+		return "", fmt.Errorf("approvalbot finds no folder for the state of confined calls: HOME is %q and "+
+			"XDG_STATE_HOME is %q; set one of them to an absolute path", home, state)
 	}
 	return filepath.Join(dir, "approvalbot", "confine"), nil
 }
@@ -43,7 +43,7 @@ const (
 // Refused is the error of a call of which nothing was kept in a workspace.
 type Refused struct {
 	Root       string
-	Names      []string // that others obey and it changed, relative to the workspace, sorted
+	Names      []string // that it changed and an agent may not change without asking, relative to the workspace, sorted
 	Meanwhile  []string // that others changed while it ran, and it too
 	Why        error    // what it did could not be judged
 	Quarantine string   // folder with what it did

@@ -1,9 +1,9 @@
 // Package confine runs one command where it can change its workspace and nothing else, and keeps what it did there only
-// if others obey nothing of it.
+// if a file tool might have written all of it without asking.
 //
 // bubblewrap confines the command (profile.go says to what), on an overlay of the workspace (overlay.go): nothing of the
 // workspace changes while the command runs. Git's own directories in it are mounted read-only. After the last process has
-// died, upper.go judges each name in the upper directory of the overlay. If others obey one of them, or somebody else
+// died, upper.go judges each name in the upper directory of the overlay. If one of them is protected, or somebody else
 // changed meanwhile what the command changed, all of it goes to a quarantine; else keep.go copies it back, and compares
 // each name once more right before it takes it. Nothing looks into a folder that is closed (see closed): a workspace that
 // has one is refused, and so is a call that leaves one.

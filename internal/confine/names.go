@@ -51,7 +51,7 @@ func (g *guard) in(dir place, dirRel, name string) place {
 func (g *guard) top() place { return place{Under: workspace.FoldPath(strings.TrimPrefix(g.root, "/"))} }
 
 var (
-	// alsoObeyed are files and folders that others obey and policy asks nothing about: editors, agents, CI, linters
+	// alsoObeyed are files and folders that others obey and policy's names do not have: of editors, agents, CI, linters
 	// that run what their settings say, and what an .envrc that is allowed reads again.
 	alsoObeyed = lazy.Words(`.helix .agent .qoder .lingma iflow.md replit.md .replit .idx .gitpod.yml .taskcluster.yml .cirrus.star .drone.star
 		.drone.jsonnet .packit.yaml .copr .azuredevops .theia .nova .vim .ycm_extra_conf.py .pylintrc .autoenv_leave.zsh prek.toml hk.pkl

@@ -27,7 +27,7 @@ type judgement struct {
 	before    *list
 	links     map[string]string // of the workspace as the call left it
 	began     int64
-	protected map[string]bool // names that others obey
+	protected map[string]bool // names that a file tool would be asked about, see [guard.in]
 	meanwhile map[string]bool // names that a program of the host changed since the call began, and the call too
 	changed   int
 	deep      bool

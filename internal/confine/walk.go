@@ -49,8 +49,9 @@ type folder struct {
 func folderOf(st unix.Stat_t) folder { return folder{inodeOf(st), st.Mode & 01777} }
 
 func newList() *list {
-	return &list{Repos: map[string]bool{}, Links: map[string]string{}, many: map[[2]uint64]bool{}, leaves: leaves{}, beyond: map[string]string{},
-		dirs: map[string]folder{}}
+	return &list{Repos: map[string]bool{}, Links: map[string]string{}, many: map[[2]uint64]bool{}, leaves: leaves{},
+		beyond: map[string]string{},
+		dirs:   map[string]folder{}}
 }
 
 type walker struct {

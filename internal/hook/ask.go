@@ -165,7 +165,8 @@ func (q *question) create(ctx context.Context) (api.Approval, error) {
 	opts := api.CreateOptions{Claim: true, ClaimID: rand.Text(), Resume: req.SessionKey != ""}
 	q.id = req.ID
 	a, err := q.desk.Create(ctx, req, opts)
-	if x := req.Context; x != nil && (x.From != nil || x.Unheard != "" || x.Confine != nil) && invalid(err) { // an older desk does not know these
+	// An older desk does not know these.
+	if x := req.Context; x != nil && (x.From != nil || x.Unheard != "" || x.Confine != nil) && invalid(err) {
 		said := *x
 		said.From, said.Unheard, said.Confine, q.call.Confiner = nil, "", nil, nil
 		req.Context = &said

@@ -71,11 +71,12 @@ func (s ClaudeSetup) env(name string) string {
 // Client is Alone for how the client was started.
 func (s ClaudeSetup) Client() error {
 	version, _, _ := strings.Cut(strings.TrimPrefix(s.env("AI_AGENT"), "claude-code_"), "_")
+	version = strings.ReplaceAll(version, "-", ".")
 	switch started := s.env("CLAUDE_CODE_ENTRYPOINT"); {
 	case version == "" || !strings.HasPrefix(s.env("AI_AGENT"), "claude-code_"):
 		return errors.New("it does not say its version (AI_AGENT)")
-	case older(version, "2-1-330"):
-		return fmt.Errorf("its version %s was not tried; 2.1.330 was", strings.ReplaceAll(version, "-", "."))
+	case !threeNumbers.MatchString(version) || Older(version, "2.1.330"):
+		return fmt.Errorf("its version %s was not tried; 2.1.330 was", version)
 	case started != "cli" && started != "sdk-cli":
 		return fmt.Errorf("another program started it (%s), which may have its own hooks", cmp.Or(started, "unknown"))
 	case len(s.Arguments) == 0:
@@ -102,13 +103,7 @@ func harmless(variable string) error {
 	return nil
 }
 
-// older compares versions of three numbers with hyphens between.
-func older(version, than string) bool {
-	var a, b [3]int
-	n, _ := fmt.Sscanf(version, "%d-%d-%d", &a[0], &a[1], &a[2])
-	_, _ = fmt.Sscanf(than, "%d-%d-%d", &b[0], &b[1], &b[2])
-	return n != 3 || slices.Compare(a[:], b[:]) < 0
-}
+var threeNumbers = lazy.Pattern(`^\d+\.\d+\.\d+$`)
 
 // Settings is Alone for the settings of the machine, of the user and of a project. Claude Code reads those of a
 // project in its folder and, of skills, agents and commands, in the folders above it; of a linked worktree it reads
@@ -118,7 +113,8 @@ func (s ClaudeSetup) Settings(project string) error {
 		return errors.New("it does not say which project it works in (CLAUDE_PROJECT_DIR), or there is no HOME")
 	}
 	user, machine := cmp.Or(s.env("CLAUDE_CONFIG_DIR"), filepath.Join(s.Home, ".claude")), s.Root+"/etc/claude-code"
-	files := []string{filepath.Join(machine, "managed-settings.json"), filepath.Join(user, "remote-settings.json"), filepath.Join(user, "settings.json")}
+	files := []string{filepath.Join(machine, "managed-settings.json"), filepath.Join(user, "remote-settings.json"),
+		filepath.Join(user, "settings.json")}
 	dirs := []string{user, machine}
 	for dir := filepath.Clean(project); ; dir = filepath.Dir(dir) {
 		if info, err := os.Lstat(filepath.Join(dir, ".git")); err == nil && !info.IsDir() {

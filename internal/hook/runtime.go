@@ -2,6 +2,7 @@ package hook
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -150,4 +151,18 @@ func Names() []string {
 		names = append(names, r.Name)
 	}
 	return names
+}
+
+// Older reports whether version a comes before b. A part after a hyphen is ignored.
+func Older(a, b string) bool {
+	a, _, _ = strings.Cut(a, "-")
+	as, bs := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(as), len(bs)) {
+		x, _ := strconv.Atoi(as[i])
+		y, _ := strconv.Atoi(bs[i])
+		if x != y {
+			return x < y
+		}
+	}
+	return len(as) < len(bs)
 }

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -188,7 +187,7 @@ func Doubts(ctx context.Context, o Options, c Client) []Doubt {
 			out = append(out, Doubt{Mostly, "commands do not run confined here, but ask: " + err.Error(), "docs/confine.md says more"})
 		}
 	}
-	if c.Version != "" && row.oldest != "" && older(c.Version, row.oldest) {
+	if c.Version != "" && row.oldest != "" && hook.Older(c.Version, row.oldest) {
 		out = append(out, Doubt{Off, fmt.Sprintf("%s %s ignores onFailure, so a call runs if its hook fails", o.Runtime.Title, c.Version),
 			"take " + row.oldest + " or newer"})
 	}
@@ -270,20 +269,6 @@ func lookUp(v any, names ...string) any {
 		v = members[name]
 	}
 	return v
-}
-
-// older reports whether version a comes before b. A part after a hyphen is ignored.
-func older(a, b string) bool {
-	a, _, _ = strings.Cut(a, "-")
-	as, bs := strings.Split(a, "."), strings.Split(b, ".")
-	for i := range min(len(as), len(bs)) {
-		x, _ := strconv.Atoi(as[i])
-		y, _ := strconv.Atoi(bs[i])
-		if x != y {
-			return x < y
-		}
-	}
-	return len(as) < len(bs)
 }
 
 // codexDoubts says whether Codex trusts the hook. Its app server writes into its home, so

@@ -172,11 +172,11 @@ func TestAdversary_T27_TrustOfTheProjectAndTheFile(t *testing.T) {
 
 func TestOlder(t *testing.T) {
 	for _, v := range [][2]string{{"2.1.294", "2.1.295"}, {"2.1.9", "2.1.10"}, {"1.9.9", "2.0.0"}, {"2.1", "2.1.1"}} {
-		require.True(t, older(v[0], v[1]), v)
-		require.False(t, older(v[1], v[0]), v)
+		require.True(t, hook.Older(v[0], v[1]), v)
+		require.False(t, hook.Older(v[1], v[0]), v)
 	}
-	require.False(t, older("2.1.295", "2.1.295"))
-	require.False(t, older("2.1.295-beta.1", "2.1.295"))
+	require.False(t, hook.Older("2.1.295", "2.1.295"))
+	require.False(t, hook.Older("2.1.295-beta.1", "2.1.295"))
 }
 
 // Whether the runtime's own rules go on where policy allows is in the hook's command, and found there.
