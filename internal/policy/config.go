@@ -314,7 +314,7 @@ func (c *Config) normalLists() (bad Mistakes) {
 	c.Sandboxed = sorted(c.Sandboxed)
 	p := &c.Protected
 	if p.Programs == nil {
-		p.Programs = []string{"approvalbot", "approvalbot-hook"}
+		p.Programs = workspace.Programs[:]
 	}
 	p.Programs, p.Files = sorted(p.Programs), sorted(p.Files)
 	for i, f := range p.Files {

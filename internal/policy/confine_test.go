@@ -108,6 +108,7 @@ func TestWhatIsToBeAskedIsNotConfined(t *testing.T) {
 		"the mode always":           {set: func(c *Config) { c.Mode = "always" }},
 		"an agent's mode always":    {set: func(c *Config) { c.Layers.Agents = map[string]AgentLayer{"main": {Mode: "always"}} }},
 		"everything is to be asked": {set: func(c *Config) { c.RequireApprovalAtOrAbove = new(approval.R0) }},
+		"changes are to be asked":   {set: func(c *Config) { c.RequireApprovalAtOrAbove = new(approval.R1) }},
 		"every class is denied":     {set: func(c *Config) { c.DenyAtOrAbove = new(approval.R3) }},
 		"a yes must be signed":      {set: func(c *Config) { c.StepUpAtOrAbove = new(approval.R3) }},
 		"every command asks":        {set: func(c *Config) { c.ExecAsk = "always" }},

@@ -4,7 +4,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/words"
 )
 
@@ -27,6 +29,23 @@ type Protected struct {
 	Files    []string // absolute paths: configuration, key, database
 	Port     string   // the API's port, also as "host:port"
 	Programs []string // the desk's programs; default: approvalbot
+}
+
+// Programs are the desk's programs where no others are named.
+var Programs = [...]string{"approvalbot", "approvalbot-hook"}
+
+// usual is a desk of which only its programs are known.
+var usual = sync.OnceValue(func() Own { return NewOwn(Protected{Programs: Programs[:]}) })
+
+// usualFiles are what a desk's own files are called where nothing else was configured.
+var usualFiles = lazy.Words(`approvalbot.yaml approvalbot.local.yaml approvalbot.db approvalbot.db-wal approvalbot.db-shm
+	approvalbot.db-journal approvalbot.db.lock approvalbot.key approvalbot.key.marked`)
+
+// OfDesk reports a file that is some desk's own by its folded path alone: its usual configuration, key or store, or a
+// file with a client's token.
+func OfDesk(lower string) bool {
+	own := usual()
+	return own.IsClient(lower) || usualFiles.Has(path.Base(lower))
 }
 
 func NewOwn(p Protected) Own {

@@ -221,14 +221,23 @@ func OwnProgram(lower string) bool {
 // [Reader.Write] judges it, but for what its words themselves may be taken for ([Odd]).
 func Unasked(lower string) bool {
 	_, obeyed := Obeyed(lower)
-	return !obeyed && !OwnProgram(lower) && !AccessPath(lower) && !SecretLower(lower)
+	return !obeyed && !OwnProgram(lower) && !AccessPath(lower) && !Private(lower)
 }
 
-// Odd reports a name of a file that may be taken for something else: for an option, for several words, for another path.
+// Private reports a file of a workspace that a file tool reads only after asking, by its folded path alone, as
+// [Reader.Read] judges it, but for settings of repositories.
+func Private(lower string) bool { return SecretLower(lower) || OfDesk(lower) }
+
+// Odd reports a name or path of a file that may be taken for something else: for an option, for several words, for another
+// path. A path is odd if a name in it is; else only one that has a name which [Joins] is.
 func Odd(name string) bool {
 	w := PathWord(name)
 	return w.Kind != Literal || w.Tilde || Misleads(name)
 }
+
+// Joins reports a name that may be taken for something else together with those around it, as "x /etc/passwd",
+// "http:/x" and "/-" are.
+func Joins(name string) bool { return name == "-" || strings.ContainsAny(name, " \t\n:") }
 
 // HoldsPrograms reports a directory in which a project's programs are installed, or one
 // that has such a directory. What is copied onto it brings programs.
