@@ -81,6 +81,12 @@ var attacks = []attack{
 	{"the workspace opened to other users", `chmod 777 $W`, false},
 	{"a file opened to other users", `chmod 666 $W/main.go`, false},
 	{"the desk's own files", `echo x >approvalbot.yaml; echo x >approvalbot.db`, false},
+	{"a client's file beside a project", `echo url: http://evil >approvalbot.client.yaml`, false},
+	{"a client's file in a folder of its own", `mkdir approvalbot-hook && echo url: http://evil >approvalbot-hook/operator.yaml`, false},
+	{"names that are words of two folders", `mkdir -p 'foo /etc' && echo x >'foo /etc/passwd'`, false},
+	{"a name that is an address with its folder", `mkdir http: && echo x >http:/y`, false},
+	{"a link to a folder of the system", `ln -s /usr/lib out2`, false},
+	{"a link to what the system does not have", `ln -s /usr/local/lib/node_modules/none/x out3`, false},
 	{"a folder with a HEAD, that is no repository", `mkdir fix && echo x >fix/HEAD && echo x >fix/flake.nix`, false},
 	{"huge file", `truncate -s 4T .npmrc; rm $W/.envrc; truncate -s 4T $W/.envrc`, false},
 	{"a folder that a link leads to becomes a link", `rm -r $W/builds && ln -s .git/hooks $W/builds`, false},
@@ -116,6 +122,11 @@ import os
 for i in range(20):
     os.mkdir("d" * 250); os.chdir("d" * 250)
 open("f","w").write("x")'`, false},
+	{"links that are long to follow", `python3 -c 'import os
+for i in range(20): os.symlink("/q" + "/x" * 2040, "l%d" % i)'`, false},
+	{"links up and down outside", `python3 -c 'import os
+for i in range(20): os.symlink("/etc/.." * 500, "l%d" % i)'`, false},
+	{"a file called as standard input is", `echo x >-`, false},
 	{"mmap", `python3 -c '
 import mmap,os
 f=open(os.environ["W"]+"/.envrc","r+b"); m=mmap.mmap(f.fileno(),0); m[0:3]=b"xyz"; m.close()'`, false},

@@ -206,8 +206,11 @@ func small(file string) (string, error) {
 
 // trail gives a path without links in what there is of it, and each link on the way. A name from which it goes up again is
 // on the way too, as "name/..": a link of that name would lead elsewhere.
-func trail(file string) (end string, through []string) {
-	end, rest, links := "/", file, 0
+func trail(file string) (end string, through []string) { return trailFrom("/", file) }
+
+// trailFrom is trail for a path from a folder that has no links in its own path.
+func trailFrom(end, rest string) (_ string, through []string) {
+	links := 0
 	for rest != "" {
 		name := ""
 		name, rest, _ = strings.Cut(rest, "/")

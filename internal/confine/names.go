@@ -4,9 +4,12 @@ package confine
 
 import (
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/workspace"
@@ -26,13 +29,14 @@ type guard struct {
 type place struct {
 	Held  bool   // it and all below it are protected
 	Git   bool   // it is or lies in a directory of git's own
+	Joins bool   // its path has a name that may be taken for something else together with others
 	Under string // its folded path, from the folder .git that it lies in
 }
 
 // in gives the place of a name in a directory, and whether the name is protected.
 func (g *guard) in(dir place, dirRel, name string) place {
 	lower := workspace.FoldPath(name)
-	p := place{Held: dir.Held, Git: dir.Git, Under: join(dir.Under, lower)}
+	p := place{Held: dir.Held, Git: dir.Git, Joins: dir.Joins || workspace.Joins(name), Under: join(dir.Under, lower)}
 	if p.Git {
 		return p
 	}
@@ -40,7 +44,8 @@ func (g *guard) in(dir place, dirRel, name string) place {
 		return place{Held: true, Git: true}
 	}
 	p.Git = g.repos[join(dirRel, name)]
-	p.Held = p.Held || p.Git || !workspace.Unasked(p.Under) || workspace.Odd(name) || alsoObeyed.Has(lower) || toolVersions.MatchString(lower)
+	p.Held = p.Held || p.Git || !workspace.Unasked(p.Under) || workspace.Odd(name) || alsoObeyed.Has(lower) || toolVersions.MatchString(lower) ||
+		p.Joins && workspace.Odd(g.root+"/"+join(dirRel, name))
 	if !p.Held && len(g.named) > 0 {
 		_, p.Held = g.named[workspace.FoldPath(join(dirRel, name))]
 	}
@@ -48,7 +53,9 @@ func (g *guard) in(dir place, dirRel, name string) place {
 }
 
 // top is how the root is looked at: what a name in it is to others depends on the folders above too.
-func (g *guard) top() place { return place{Under: workspace.FoldPath(strings.TrimPrefix(g.root, "/"))} }
+func (g *guard) top() place {
+	return place{Joins: workspace.Joins(g.root), Under: workspace.FoldPath(g.root)}
+}
 
 var (
 	// alsoObeyed are files and folders that others obey and policy's names do not have: of editors, agents, CI, linters
@@ -56,8 +63,7 @@ var (
 	alsoObeyed = lazy.Words(`.helix .agent .qoder .lingma iflow.md replit.md .replit .idx .gitpod.yml .taskcluster.yml .cirrus.star .drone.star
 		.drone.jsonnet .packit.yaml .copr .azuredevops .theia .nova .vim .ycm_extra_conf.py .pylintrc .autoenv_leave.zsh prek.toml hk.pkl
 		captainhook.json .claude-plugin .lsp.json .antigravity .codebuddy .iflow replit.nix .gitpod .ona .codesandbox
-		.harness .evergreen.yml .prow.yaml .pipelines flake.nix devenv.nix .dir-locals-2.el .repo
-		approvalbot.yaml approvalbot.db approvalbot.db-wal approvalbot.db-shm approvalbot.key approvalbot.key.marked`)
+		.harness .evergreen.yml .prow.yaml .pipelines flake.nix devenv.nix .dir-locals-2.el .repo`)
 
 	toolVersions = lazy.Pattern(`^\.?mise\..*toml$`)
 )
@@ -74,7 +80,7 @@ func absolute(dir, file string) string {
 	return dir + "/" + file
 }
 
-// shownOutside are folders that a link may lead to: an ordinary user writes nothing there.
+// shownOutside are folders to whose files a link may lead: an ordinary user writes nothing there ([fixed]).
 var shownOutside = []string{"/usr/", "/bin/", "/lib/", "/lib64/", "/sbin/", "/nix/store/"}
 
 // kernel are folders in which a name can lead each process elsewhere. A link there leads out, even if it ends inside here.
@@ -128,30 +134,36 @@ func (g *guard) inside(file string) (rel string, ok bool) {
 		return "", false
 	}
 	if g.real == nil {
-		g.real = map[string]string{}
+		g.real = map[string]string{"": "/"}
 	}
-	for i := 1; i < len(file); i++ {
+	end := "/"
+	for i := 1; i < len(file) && g.steps <= mostSteps; i++ {
 		if file[i] != '/' {
 			continue
 		}
 		real, known := g.real[file[:i]]
 		if !known {
-			end, through := trail(file[:i])
-			for _, dir := range kernel {
-				if slices.ContainsFunc(append(through, end+"/"), func(name string) bool { return strings.HasPrefix(name, dir) }) {
-					end = "/proc"
-				}
+			g.steps += 4 + i/64 // a question to the kernel takes longer with a longer path
+			before := file[:strings.LastIndexByte(file[:i], '/')]
+			var through []string
+			if real, through = trailFrom(end, file[len(before)+1:i]); slices.ContainsFunc(append(through, real+"/"), ofKernel) {
+				real = "/proc"
 			}
-			real, g.real[file[:i]] = end, end
+			g.real[file[:i]] = real
 		}
-		if real == "/proc" {
+		if end = real; end == "/proc" {
 			return "", false
 		}
-		if workspace.Under(real, g.root) {
-			return strings.TrimLeft(real[len(g.root):]+file[i:], "/"), true
+		if workspace.Under(end, g.root) {
+			return strings.TrimLeft(end[len(g.root):]+file[i:], "/"), true
 		}
 	}
 	return "", false
+}
+
+// ofKernel reports a path in which a name can lead each process elsewhere.
+func ofKernel(file string) bool {
+	return slices.ContainsFunc(kernel, func(dir string) bool { return strings.HasPrefix(file, dir) })
 }
 
 // leadsAstray reports where a link ends, if that is outside the workspace or protected: a later call
@@ -162,12 +174,16 @@ func (g *guard) leadsAstray(links map[string]string, rel string) (end string, as
 	if !outside { // where no folder can be, nothing is looked at: it would take long
 		return end, strings.Count(end, "/") >= deepest || g.held(end) || g.renames(rel, end)
 	}
-	for _, dir := range shownOutside {
-		if strings.HasPrefix(end, dir) && !strings.Contains(end, "/..") {
-			return end, false
-		}
-	}
-	return end, end != "/dev/null"
+	return end, end != "/dev/null" && !fixed(end)
+}
+
+// fixed reports a file of the system that this user cannot change. Folders are none: links below them, such as those of
+// npm link, may lead to places of the user.
+func fixed(file string) bool {
+	end, _ := trail(file)
+	shown := slices.ContainsFunc(shownOutside, func(dir string) bool { return strings.HasPrefix(end, dir) })
+	info, err := os.Lstat(end)
+	return shown && err == nil && info.Mode().IsRegular() && unix.Access(end, unix.W_OK) != nil
 }
 
 // inFolders are names that are protected in some folders alone.

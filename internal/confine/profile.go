@@ -52,6 +52,11 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 		"--dev", "/dev", "--size", memory, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
 		"--size", memory, "--tmpfs", "/tmp", "--dir", "/run", "--dir", "/var",
 	}
+	for _, file := range []string{"/proc/keys", "/proc/key-users"} { // what the user's keys are called
+		if _, err := os.Lstat(file); err == nil {
+			a = append(a, "--ro-bind", "/dev/null", file)
+		}
+	}
 	var shown []string
 	for _, dir := range programs {
 		if target, err := os.Readlink(dir); err == nil {
@@ -66,7 +71,7 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 	home := homes[0]
 	a = append(a, "--size", memory, "--tmpfs", home)
 	for _, name := range caches {
-		private := filepath.Join(watches[0].dir, "home", name)
+		private := filepath.Join(cacheOf(watches), name)
 		if err := os.MkdirAll(private, 0700); err != nil {
 			return nil, err
 		}
@@ -106,6 +111,19 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 		a = append(a, "--ro-bind", "/dev/null", file)
 	}
 	return append(a, "--chdir", c.Dir, "--remount-ro", "/"), nil
+}
+
+// cacheOf is the folder of the caches of calls in exactly these workspaces: what one left there, another would run.
+func cacheOf(watches []*Watch) string {
+	if len(watches) == 1 {
+		return filepath.Join(watches[0].dir, "home")
+	}
+	var roots []string
+	for _, w := range watches {
+		roots = append(roots, w.Root)
+	}
+	slices.Sort(roots)
+	return filepath.Join(stateOf(filepath.Dir(watches[0].dir), strings.Join(roots, "\x00")), "home")
 }
 
 // mounted are git's own directories without those that lie in others.
@@ -166,7 +184,7 @@ func (w *Watch) read(rel string) ([]byte, error) {
 	return root.ReadFile(rel)
 }
 
-// speakers are the sockets of the host's processes in folders that are shown.
+// speakers are the sockets of the host's processes in folders that are shown, also by way of links.
 func speakers(shown []string) (out []string, err error) {
 	table, err := os.ReadFile("/proc/net/unix")
 	if err != nil {
@@ -178,6 +196,7 @@ func speakers(shown []string) (out []string, err error) {
 			continue
 		}
 		file := strings.TrimSuffix(line[at:], "\n")
+		file, _ = trail(file)
 		for _, dir := range shown {
 			if _, err := os.Lstat(file); err == nil && workspace.Under(file, dir) && !slices.Contains(out, file) {
 				out = append(out, file)

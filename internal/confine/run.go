@@ -300,6 +300,9 @@ func (c *Call) refused(dir string, homes []string) error {
 				"another workspace", dir)
 		}
 	}
+	if self, err := os.Executable(); err != nil || workspace.Under(self, dir) {
+		return fmt.Errorf("workspace %s contains the program %s itself, which a confined command could replace; install it elsewhere", dir, self)
+	}
 	for _, pair := range c.Env {
 		for _, bin := range filepath.SplitList(strings.TrimPrefix(pair, "PATH=")) {
 			if real, err := filepath.EvalSymlinks(bin); strings.HasPrefix(pair, "PATH=") && err == nil && filepath.IsAbs(bin) && workspace.Under(dir, real) {

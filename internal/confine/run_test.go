@@ -105,6 +105,8 @@ func TestK1_NoSecretIsRead(t *testing.T) {
 mkdir -p .ssh .aws .config/gh .cache/x .docker other
 for f in .ssh/id_ed25519 .aws/credentials .netrc .config/gh/hosts.yml .cache/x/token .docker/config.json .bash_history other/file .npmrc; do echo `+secretText+` >$f; done
 cd ws; echo `+secretText+` >.env; echo `+secretText+` >prod.pem; ln .env innocent.txt; ln -s .env link; mkdir conf linked; echo `+secretText+` >conf/dev.vars2; ln -s ../conf/dev.vars2 linked/.env; mkdir k d bare bare/logs bare/refs; echo `+secretText+` >k/config; ln -s k .kube; echo `+secretText+` >d/other; ln -s other d/config.json; ln -s d .docker; echo x >bare/HEAD; echo `+secretText+` >bare/logs/id_rsa; echo `+secretText+` >bare/refs/server.pem; ln -s $HOME/.ssh/id_ed25519 key
+mkdir -p creds pn pm/deep; echo `+secretText+` >pm/deep/v.json; ln -s ../pn creds/two; ln -s ../pm pn/up; ln -s . creds/loop
+for f in approvalbot.operator.yaml approvalbot.yaml approvalbot.db; do echo `+secretText+` >$f; done
 mkdir deep; echo `+secretText+` >deep/credentials.json; ln -s $HOME up; echo `+secretText+` >pkg/.npmrc`)
 		require.NoError(t, os.WriteFile(m.dir+"/beside", []byte(secretText), 0o644))
 		return m
@@ -114,6 +116,8 @@ cat $HOME/.config/gh/hosts.yml $HOME/.docker/config.json $HOME/.bash_history
 cat $HOME/.cache/x/token $HOME/.npmrc $HOME/other/file
 cat .env
 cat prod.pem deep/credentials.json pkg/.npmrc
+cat approvalbot.operator.yaml approvalbot.yaml approvalbot.db
+cat creds/two/up/deep/v.json pm/deep/v.json creds/loop/two/up/deep/v.json
 cat innocent.txt
 cat link key
 cat conf/dev.vars2; cat linked/.env
@@ -229,8 +233,12 @@ for request in (0xc028660f, 0x6611, 0xc0c0586d, 0x40285881, 0xc020f509, 0x400466
     try: fcntl.ioctl(f, request, bytes(200)); print("went")
     except OSError as e: print(hex(request), errno.errorcode[e.errno])
 a, b = os.openpty()
-print(termios.tcgetwinsize(b), len(termios.tcgetattr(b)), os.isatty(b))'`)
-	require.Contains(t, said, "0xc028660f ENOTTY\n0x6611 ENOTTY\n0xc0c0586d ENOTTY\n0x40285881 ENOTTY\n0xc020f509 ENOTTY\n0x40046602 ENOTTY\n0x5412 ENOTTY\n0x541c ENOTTY\n(0, 0) 7 True\n")
+print(termios.tcgetwinsize(b), len(termios.tcgetattr(b)), os.isatty(b))
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+for call in (425, 463, 469, 1000): print(call, libc.syscall(call, 0, 0, 0, 0, 0, 0), errno.errorcode[ctypes.get_errno()])'`)
+	require.Contains(t, said, "0xc028660f ENOTTY\n0x6611 ENOTTY\n0xc0c0586d ENOTTY\n0x40285881 ENOTTY\n0xc020f509 ENOTTY\n0x40046602 ENOTTY\n0x5412 ENOTTY\n0x541c ENOTTY\n(0, 0) 7 True\n"+
+		"425 -1 ENOSYS\n463 -1 ENOSYS\n469 -1 ENOSYS\n1000 -1 ENOSYS\n", "io_uring_setup, setxattrat, file_setattr, and what no kernel has yet")
 }
 
 // K4: an end that is asked for comes, though the output is read by no program.
@@ -291,6 +299,7 @@ func TestK3_NoServiceIsReached(t *testing.T) {
 		`python3 -c 'import socket; s=socket.socket(socket.AF_PACKET,socket.SOCK_RAW)'`,
 		`python3 -c 'import socket; s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.sendto(b"x",("192.0.2.1",53))'`,
 		`timeout 1 sh -c 'echo x >pipe'`,
+		`cat /proc/keys /proc/key-users | grep .`,
 	} {
 		said, code := m.confined(t, way, "SSH_AUTH_SOCK="+m.home+"/agent.sock")
 		require.NotContains(t, said, secretText, way)
@@ -378,6 +387,13 @@ func TestK5_CachesAreItsOwn(t *testing.T) {
 	require.Equal(t, string(before), string(after))
 	said, _ := m.confined(t, `cat ~/.cache/go-build/x`)
 	require.Equal(t, "evil\n", said, "a cache is kept for the next confined call")
+	m.sh(t, m.home, "mkdir ws2")
+	said, _ = m.confined(t, `cat ~/.cache/go-build/x; echo both >~/.cache/both`, more+"="+m.home+"/ws2")
+	require.NotContains(t, said, "evil", "a call that may change another workspace too does not run what this one left")
+	said, _ = m.confined(t, `cat ~/.cache/both`)
+	require.NotContains(t, said, "both\n")
+	said, _ = m.confined(t, `cat ~/.cache/both`, more+"="+m.home+"/ws2")
+	require.Equal(t, "both\n", said)
 }
 
 // K6: words arrive as they are.

@@ -199,7 +199,7 @@ func (w *walker) file(fd int, name, rel string, p place) {
 	top, _, _ := strings.Cut(p.Under, "/")
 	branch := p.Git && (top == "refs" || top == "logs" || top == "objects") && !strings.HasPrefix(name, ".") // as a branch does
 	key := p.Git && workspace.AnyPart(p.Under, func(c string) bool { return c == "git-crypt" })
-	is := key || !branch && workspace.SecretLower(p.Under)
+	is := key || !branch && workspace.Private(p.Under)
 	if !is && !w.twins || is && w.twins {
 		return
 	}
@@ -219,13 +219,16 @@ func (w *walker) secret(rel string, st unix.Stat_t) {
 	}
 }
 
+// mostLooked bounds how many links are followed from folders of secrets.
+const mostLooked = 2000
+
 // linked notes secrets by the names that links give them: to files, and to what is in folders.
 func (w *walker) linked(root int) error {
 	under := w.top().Under
 	to := func(from, called, link string) string {
 		end, _ := trail(join(w.root, from))
-		secret := workspace.SecretLower(join(under, workspace.FoldPath(called)))
-		if secret && !workspace.SecretLower(workspace.FoldPath(end)) {
+		secret := workspace.Private(join(under, workspace.FoldPath(called)))
+		if secret && !workspace.Private(workspace.FoldPath(end)) {
 			w.out.beyond[link] = end
 		}
 		end, inside := strings.CutPrefix(end, w.root+"/")
@@ -238,19 +241,18 @@ func (w *walker) linked(root int) error {
 		}
 		return end
 	}
-	for _, rel := range sorted(w.out.Links) {
-		end, dir := to(rel, rel, rel), workspace.FoldPath(rel)
+	looked, within := 0, map[string]bool{} // folders that the way leads through
+	var into func(from, called, link string) error
+	into = func(from, called, link string) error {
+		end, dir := to(from, called, link), workspace.FoldPath(called)
 		parent, own := splitPath(dir)
 		_, parent = splitPath(parent)
-		if !strings.HasPrefix(own, ".") && !strings.HasPrefix(parent, ".") && !workspace.SecretLower(dir+"/x.json") {
-			continue // what is in it has the names that it has there
-		}
-		if end == "" {
-			continue
+		if end == "" || within[end] || !strings.HasPrefix(own, ".") && !strings.HasPrefix(parent, ".") && !workspace.Private(dir+"/x.json") {
+			return nil // what is in it has the names that it has there
 		}
 		fd, put, err := openAnyway(root, end, unix.O_DIRECTORY)
 		if err != nil {
-			continue
+			return nil
 		}
 		sub := walker{guard: w.guard, out: newList()}
 		err = sub.dir(fd, end, place{Under: join(under, dir)}, 0)
@@ -260,11 +262,24 @@ func (w *walker) linked(root int) error {
 			return err
 		}
 		if w.out.secrets = append(w.out.secrets, sub.out.secrets...); len(sub.out.secrets) > 0 {
-			w.out.naming = append(w.out.naming, rel)
+			w.out.naming = append(w.out.naming, link)
 		}
 		maps.Copy(w.out.many, sub.out.many)
-		for link := range sub.out.Links {
-			to(link, rel+strings.TrimPrefix(link, end), rel)
+		if looked += 1 + len(sub.out.Links); looked > mostLooked || len(called) > longest {
+			return fmt.Errorf("workspace %s has too many links to and in folders of secrets (%q); remove some", w.root, link)
+		}
+		within[end] = true
+		defer delete(within, end)
+		for _, other := range sorted(sub.out.Links) {
+			if err := into(other, called+strings.TrimPrefix(other, end), link); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, rel := range sorted(w.out.Links) {
+		if err := into(rel, rel, rel); err != nil {
+			return err
 		}
 	}
 	slices.Sort(w.out.secrets)
