@@ -24,11 +24,20 @@ type claude struct {
 
 func newClaude(t *testing.T, tools string) claude {
 	t.Helper()
-	c := claude{confiner: newConfiner(t, tools), client: exec.Command("sleep", "600")}
-	require.NoError(t, c.client.Start())
-	t.Cleanup(func() { _ = c.client.Process.Kill(); _ = c.client.Wait() })
+	c := claude{confiner: newConfiner(t, tools)}
+	c.begins()
 	c.env = []string{"AI_AGENT=claude-code_2-1-330_harness", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_PROJECT_DIR=" + c.ws}
 	return c
+}
+
+// begins starts a client.
+func (c *claude) begins() {
+	c.t.Helper()
+	client := c.command("600")
+	client.Path, client.Args[0] = "/bin/sleep", "sleep"
+	require.NoError(c.t, client.Start())
+	c.t.Cleanup(func() { _ = client.Process.Kill(); _ = client.Wait() })
+	c.client = client
 }
 
 // asks gives what the hook answers about a command: the decision, and the command that Claude Code runs instead.
@@ -163,4 +172,28 @@ func TestFlow_AHookConfinesNothingElse(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(settings), 0o755))
 	require.NoError(t, os.WriteFile(settings, []byte(`{"permissions": {"deny": ["Bash(./frob:*)"]}}`), 0o644))
 	waits("toolu_4", "./frob 4", "--confine")
+}
+
+// A client goes on with the settings that it began with: what an agent takes away, as by git switch, still judges.
+func TestFlow_AHookRemembersTheSettings(t *testing.T) {
+	t.Parallel()
+	c := newClaude(t, confineUnsure)
+	c.script("frob", "exit 0\n")
+	settings := filepath.Join(c.ws, ".claude", "settings.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(settings), 0o755))
+	require.NoError(t, os.WriteFile(settings, []byte(`{"permissions": {"deny": ["Bash(./frob:*)"]}}`), 0o644))
+	c.begins()
+	decision, _, _ := c.asks("toolu_1", "git status", "--confine")
+	require.Equal(t, "allow", decision)
+	require.NoError(t, os.RemoveAll(filepath.Dir(settings)))
+	decision, _, why := c.asks("toolu_2", "./frob", "--confine", "--limit", "4s")
+	require.Equal(t, "deny", decision)
+	require.Contains(t, why, "waiting for approval")
+	c.begins()
+	decision, instead, _ := c.asks("toolu_3", "./frob 3", "--confine")
+	require.Equal(t, "allow", decision, "a client that began without them")
+	require.Contains(t, instead, "confine --asked")
+	remembered, err := os.ReadDir(filepath.Join(c.home, ".local", "state", "approvalbot", "claude-code"))
+	require.NoError(t, err)
+	require.Len(t, remembered, 2, "of the clients that run")
 }

@@ -2,8 +2,12 @@ package hook
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -23,11 +27,15 @@ import (
 // rules see only the replaced words, and of two hooks that change a call the later one wins (tried with 2.1.330).
 type ClaudeSetup struct {
 	Environ   []string // NAME=value, of the hook
+	Began     []string // NAME=value, of the client when it started; settings may have changed what the hook has
 	Home      string
 	Root      string    // put before the paths of the machine's files; empty but in tests
 	Program   string    // approvalbot's own, as its hook starts it, without links
+	File      string    // the client file of that hook
 	Arguments []string  // of the client, its program first
 	Started   time.Time // the client, which goes by the settings of that time; zero: they are not compared
+
+	seen hash.Hash // takes the name of each file and folder that was looked at; nil: it is not asked for
 }
 
 // harmlessFlags are options of claude that bring no hook, no rule for commands and no settings; of those with a
@@ -51,22 +59,36 @@ var harmlessVariables = lazy.Words(`CLAUDECODE CLAUDE_PID CLAUDE_EFFORT CLAUDE_P
 var harmlessRules = lazy.Words("WebFetch WebSearch Skill Agent Task")
 
 // Alone says what may judge or change a command beside approvalbot's hook; nil if nothing does. What cannot be read
-// may.
-func (s ClaudeSetup) Alone() error {
+// may. Seen stands for the names of all files that were looked at: it is another one if a file came or went.
+func (s ClaudeSetup) Alone() (seen string, err error) {
 	if err := s.Client(); err != nil {
-		return err
+		return "", err
 	}
-	return s.Settings(s.env("CLAUDE_PROJECT_DIR"))
+	s.seen = sha256.New()
+	err = s.Settings(s.env("CLAUDE_PROJECT_DIR"))
+	return hex.EncodeToString(s.seen.Sum(nil)), err
 }
 
-func (s ClaudeSetup) env(name string) string {
-	for _, pair := range s.Environ {
+// see notes a file or folder that is there.
+func (s ClaudeSetup) see(name string) {
+	if s.seen != nil {
+		_, _ = io.WriteString(s.seen, name+"\x00")
+	}
+}
+
+func (s ClaudeSetup) env(name string) string { return valueOf(s.Environ, name) }
+
+func valueOf(environ []string, name string) string {
+	for _, pair := range environ {
 		if value, is := strings.CutPrefix(pair, name+"="); is {
 			return value
 		}
 	}
 	return ""
 }
+
+// leading are variables that say where the client's settings are, and which project it works in.
+var leading = lazy.Words("HOME CLAUDE_CONFIG_DIR CLAUDE_PROJECT_DIR")
 
 // Client is Alone for how the client was started.
 func (s ClaudeSetup) Client() error {
@@ -87,7 +109,15 @@ func (s ClaudeSetup) Client() error {
 			return fmt.Errorf("its option %s may bring rules or hooks", name)
 		}
 	}
-	for _, pair := range s.Environ {
+	for _, name := range []string{"HOME", "CLAUDE_CONFIG_DIR"} {
+		if valueOf(s.Began, name) != s.env(name) {
+			return fmt.Errorf("its settings set %s, so they may not be the ones that are looked at", name)
+		}
+		if slices.Contains(s.Began, name+"=") {
+			return fmt.Errorf("its environment has %s without a value, so its settings lie in its working directory", name)
+		}
+	}
+	for _, pair := range slices.Concat(s.Environ, s.Began) {
 		name, _, _ := strings.Cut(pair, "=")
 		if err := harmless(name); err != nil {
 			return fmt.Errorf("its environment has %w", err)
@@ -115,15 +145,18 @@ func (s ClaudeSetup) Settings(project string) error {
 	user, machine := cmp.Or(s.env("CLAUDE_CONFIG_DIR"), filepath.Join(s.Home, ".claude")), s.Root+"/etc/claude-code"
 	files := []string{filepath.Join(machine, "managed-settings.json"), filepath.Join(user, "remote-settings.json"),
 		filepath.Join(user, "settings.json")}
-	dirs := []string{user, machine}
+	dirs := []string{user, machine, filepath.Join(machine, ".claude")}
 	for dir := filepath.Clean(project); ; dir = filepath.Dir(dir) {
 		if info, err := os.Lstat(filepath.Join(dir, ".git")); err == nil && !info.IsDir() {
 			return fmt.Errorf("%s is a linked worktree or a submodule, which goes by the settings of another folder", dir)
 		}
 		own := filepath.Join(dir, ".claude")
 		files, dirs = append(files, filepath.Join(own, "settings.json"), filepath.Join(own, "settings.local.json")), append(dirs, own)
-		if info, err := os.Stat(own); err == nil && own != user && s.later(info) {
-			return fmt.Errorf("%s was changed after the client had started; start it again", own)
+		if info, err := os.Stat(own); err == nil {
+			s.see(own)
+			if own != user && s.later(info) {
+				return fmt.Errorf("%s was changed after the client had started; start it again", own)
+			}
 		}
 		if dir == filepath.Dir(dir) {
 			break
@@ -132,6 +165,11 @@ func (s ClaudeSetup) Settings(project string) error {
 	more, err := filepath.Glob(filepath.Join(machine, "managed-settings.d", "*"))
 	if err != nil {
 		return err
+	}
+	for _, dir := range []string{user, filepath.Join(user, "state"), machine} {
+		if err := onlySettings(dir); err != nil {
+			return err
+		}
 	}
 	for _, file := range append(files, more...) {
 		if err := s.alone(file); err != nil {
@@ -146,6 +184,24 @@ func (s ClaudeSetup) Settings(project string) error {
 		}
 	}
 	return nil
+}
+
+// knownSettings are the files and folders of settings that are looked at, or say nothing of commands.
+var knownSettings = lazy.Words(`settings.json settings.local.json remote-settings.json managed-settings.json managed-settings.d
+	remote-settings-consent.json settings-review.json`)
+
+// onlySettings says which file of settings in a folder is not known: an organisation's are kept in several.
+func onlySettings(dir string) error {
+	all, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range all {
+		if name := strings.ToLower(e.Name()); strings.Contains(name, "settings") && !knownSettings.Has(name) {
+			return fmt.Errorf("%s is a file of settings that is not known here", filepath.Join(dir, e.Name()))
+		}
+	}
+	return err
 }
 
 // reading is how long a client takes at least before it reads its settings.
@@ -190,6 +246,7 @@ func (s ClaudeSetup) alone(file string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	s.see(file)
 	var in claudeSettings
 	var all map[string]jsontext.Value
 	if err == nil {
@@ -223,7 +280,7 @@ func (s ClaudeSetup) alone(file string) error {
 		}
 	}
 	for name := range in.Env {
-		if err := harmless(name); err != nil || startsCommands.Has(name) {
+		if err := harmless(name); err != nil || startsCommands.Has(name) || leading.Has(name) {
 			return fmt.Errorf("%s sets the variable %s, which may bring rules or hooks, or change how commands are started", file, name)
 		}
 	}
@@ -253,7 +310,7 @@ func unknownMember(below string, all map[string]jsontext.Value) string {
 }
 
 // ownHook is what install writes for PreToolUse: a shell's script that starts approvalbot alone.
-var ownHook = lazy.Pattern(`^unset -f echo; ('[^']*'|[A-Za-z0-9/._-]+)(?: hook)? claude-code PreToolUse --client (?:'[^']*'|[A-Za-z0-9/._-]+)` +
+var ownHook = lazy.Pattern(`^unset -f echo; ('[^']*'|[A-Za-z0-9/._-]+)(?: hook)? claude-code PreToolUse --client ('[^']*'|[A-Za-z0-9/._-]+)` +
 	`(?: --limit 24h)?(?: --silent-allow)?(?: --confine)? --caller \$PPID; case \$\? in 2\) exit 2;; 3\) exit 0;; esac; ` +
 	`echo "[a-zA-Z ,]*" >&2; exit 2$`)
 
@@ -268,7 +325,7 @@ func (s ClaudeSetup) own(h jsontext.Value) bool {
 		return false
 	}
 	m := ownHook.FindStringSubmatch(in.Args[1])
-	if m == nil {
+	if m == nil || strings.Trim(m[2], "'") != s.File { // of two desks, either may be the later one
 		return false
 	}
 	program, err := filepath.EvalSymlinks(strings.Trim(m[1], "'"))
@@ -292,6 +349,9 @@ const mostPages = 1000
 func (s ClaudeSetup) withoutHooks(dir string) error {
 	seen := 0
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil {
+			s.see(path)
+		}
 		lower := strings.ToLower(filepath.Base(path))
 		switch {
 		case err != nil:
@@ -327,14 +387,21 @@ func (s ClaudeSetup) withoutHooks(dir string) error {
 	return err
 }
 
+// harmlessMembers are the members of a page's head that bring neither hooks nor rules (disallowed-tools does).
+var harmlessMembers = lazy.Words(`name description allowed-tools tools argument-hint arguments model effort color version license
+	metadata author tags when_to_use user-invocable disable-model-invocation keep-coding-instructions`)
+
 // plainHead matches a line of a page's head in YAML that begins no other member than it says: a plain key, or what
 // belongs to one before it.
 var plainHead = lazy.Pattern(`^(?:[A-Za-z][A-Za-z0-9_-]*:(?:\s.*)?|[ \t].*|- .*|#.*)?$`)
 
-// bringsHooks reports a page with a member hooks, or with a head that is not as plain as most are: YAML can write a
-// name in many ways.
+// bringsHooks reports a page with a member that may bring hooks or rules, or with a head that is not as plain as most
+// are: YAML can write a name in many ways.
 func bringsHooks(text string) bool {
-	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r", "")
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	if strings.ContainsAny(text, "\r\u0085\u2028\u2029") { // which end a line to some readers of YAML
+		return true
+	}
 	head, is := strings.CutPrefix(strings.TrimLeft(text, " \t\n"), "---")
 	if hooksLine.MatchString(text) || !is {
 		return hooksLine.MatchString(text)
@@ -346,6 +413,9 @@ func bringsHooks(text string) bool {
 			return false
 		}
 		blank := strings.Trim(line, " \t") == "" || line[0] == '#'
+		if name, _, is := strings.Cut(line, ":"); is && !blank && line[0] > ' ' && line[0] != '-' && !harmlessMembers.Has(name) {
+			return true
+		}
 		if !plainHead.MatchString(line) || !blank && first && (line[0] == ' ' || line[0] == '\t' || line[0] == '-') {
 			return true
 		}

@@ -23,7 +23,7 @@ func newClaudeMachine(t *testing.T) *claudeMachine {
 	require.NoError(t, err)
 	m := &claudeMachine{t: t, dir: dir, env: map[string]string{"AI_AGENT": "claude-code_2-1-330_harness", "CLAUDE_CODE_ENTRYPOINT": "cli",
 		"CLAUDE_PROJECT_DIR": filepath.Join(dir, "h/up/p")}}
-	m.ClaudeSetup = ClaudeSetup{Home: filepath.Join(dir, "h"), Root: dir, Program: filepath.Join(dir, "approvalbot-hook"),
+	m.ClaudeSetup = ClaudeSetup{Home: filepath.Join(dir, "h"), Root: dir, Program: filepath.Join(dir, "approvalbot-hook"), File: "/c",
 		Arguments: []string{"/usr/bin/claude", "-p", "clean - up", "--model=x", "--permission-mode", "acceptEdits", "-c"}}
 	m.write("approvalbot-hook", "")
 	return m
@@ -40,7 +40,14 @@ func (m *claudeMachine) alone() error {
 	for name, value := range m.env {
 		m.Environ = append(m.Environ, name+"="+value)
 	}
-	return m.Alone()
+	m.Began = nil
+	for _, name := range []string{"HOME", "CLAUDE_CONFIG_DIR"} {
+		if value, has := m.env[name]; has {
+			m.Began = append(m.Began, name+"="+value)
+		}
+	}
+	_, err := m.Alone()
+	return err
 }
 
 // ownHookText is what install writes, for a program of that machine.
@@ -67,6 +74,11 @@ func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 		"an ask rule of the project":  {"h/up/p/.claude/settings.json", `{"permissions": {"ask": ["Bash"]}}`},
 		"a rule of files":             {"h/up/p/.claude/settings.local.json", `{"permissions": {"deny": ["Read(./private/**)"]}}`},
 		"a rule of all tools":         {"h/up/p/.claude/settings.json", `{"permissions": {"ask": ["*"]}}`},
+		"a skill's hooks, managed":    {"etc/claude-code/.claude/skills/b/SKILL.md", "---\nname: b\nhooks:\n  PreToolUse: []\n---\n"},
+		"lines that end as of old":    {"h/.claude/agents/b.md", "---\ndescription: b\rhooks:\r  PreToolUse: []\n---\n"},
+		"lines that end as in YAML":   {"h/.claude/agents/b.md", "---\ndescription: b\u2028\"\\x68ooks\": {}\n---\n"},
+		"another home":                {"h/.claude/settings.json", `{"env": {"HOME": "/x"}}`},
+		"another folder of settings":  {"h/up/p/.claude/settings.json", `{"env": {"CLAUDE_CONFIG_DIR": "/x"}}`},
 		"managed":                     {"etc/claude-code/managed-settings.json", `{"permissions": {"deny": ["Bash"]}}`},
 		"a managed drop-in":           {"etc/claude-code/managed-settings.d/10.json", `{"permissions": {"deny": ["Bash"]}}`},
 		"from a server":               {"h/.claude/remote-settings.json", `{"permissions": {"deny": ["Bash"]}}`},
@@ -75,6 +87,10 @@ func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 		"a hook beside ours":          {"h/.claude/settings.json", strings.Replace(`{"hooks": {"PreToolUse": [`+own+`]}}`, `"hooks": [{`, `"hooks": [{"type": "http", "url": "x"}, {`, 1)},
 		"a hook that says our words":  {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "h.sh approvalbot claude-code PreToolUse x"}]}]}}`},
 		"our hook, and one behind":    {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [` + strings.Replace(own, "exit 2\"]", "exit 2; rtk\"]", 1) + `]}}`},
+		"our hook of another desk":    {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [` + strings.Replace(own, "--client /c", "--client /d", 1) + `]}}`},
+		"kept of an organisation":     {"h/.claude/state/hybrid-settings.json", `{}`},
+		"a rule of a skill":           {"h/up/p/.claude/skills/b/SKILL.md", "---\nname: b\ndisallowed-tools: Bash(./frob:*)\n---\n"},
+		"an unknown member of a head": {"h/up/p/.claude/commands/b.md", "---\nname: b\nshell: zsh\n---\n"},
 		"another program's":           {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [` + strings.Replace(own, m.Program, "/bin/cat", 1) + `]}}`},
 		"a hook by an expression":     {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [{"matcher": "B.*", "hooks": [{"type": "command", "command": "rtk"}]}]}}`},
 		"a hook of all tools":         {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "rtk"}]}]}}`},
@@ -142,6 +158,35 @@ func TestAdversary_K8_SettingsThatChangedSince(t *testing.T) {
 	require.ErrorContains(t, m.alone(), "was changed after the client had started", "a file that is gone")
 }
 
+// K8: the client goes on with settings that an agent took away, so what is there is compared with what was.
+func TestAdversary_K8_SettingsThatWent(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"h/.claude/settings.json", "h/up/p/.claude/settings.json", "h/up/p/.claude/skills/a/SKILL.md", "h/up/.claude/agents/b.md"} {
+		m := newClaudeMachine(t)
+		m.write(name, `{}`)
+		require.NoError(t, m.alone(), name)
+		before, _ := m.Alone()
+		again, _ := m.Alone()
+		require.Equal(t, before, again)
+		require.NoError(t, os.Remove(filepath.Join(m.dir, name)))
+		after, err := m.Alone()
+		require.NoError(t, err)
+		require.NotEqual(t, before, after, name)
+	}
+}
+
+// K8: settings that say where settings are do not hide those that the client read.
+func TestAdversary_K8_SettingsElsewhere(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"HOME", "CLAUDE_CONFIG_DIR"} {
+		m := newClaudeMachine(t)
+		require.NoError(t, m.alone())
+		m.Environ = append(m.Environ, name+"="+m.dir)
+		_, err := m.Alone()
+		require.ErrorContains(t, err, "its settings set "+name)
+	}
+}
+
 // K9: a client that is not known, or was started with what brings rules and hooks, is not confined.
 func TestAdversary_K9_HowTheClientWasStarted(t *testing.T) {
 	t.Parallel()
@@ -155,7 +200,8 @@ func TestAdversary_K9_HowTheClientWasStarted(t *testing.T) {
 		"older": env("AI_AGENT", "claude-code_2-1-329_harness"), "no version": env("AI_AGENT", ""), "another client": env("AI_AGENT", "x_2-1-330"),
 		"an odd version": env("AI_AGENT", "claude-code_9_x"), "a program's": env("CLAUDE_CODE_ENTRYPOINT", "sdk-ts"), "no project": env("CLAUDE_PROJECT_DIR", ""),
 		"plugins by a variable": env("CLAUDE_CODE_PLUGIN_DIRS", "/x"), "other settings": env("CLAUDE_CODE_USE_COWORK_PLUGINS", "1"),
-		"a prefix of commands": env("CLAUDE_CODE_SHELL_PREFIX", "/x"), "an unknown variable": env("CLAUDE_NEW", ""),
+		"settings where it works": env("CLAUDE_CONFIG_DIR", ""),
+		"a prefix of commands":    env("CLAUDE_CODE_SHELL_PREFIX", "/x"), "an unknown variable": env("CLAUDE_NEW", ""),
 		"settings": flag("--settings", "x.json"), "a deny rule": flag("--disallowedTools=Bash"), "a plugin": flag("--plugin-dir", "x"), "an unknown flag": flag("--new-flag"),
 		"a named agent": flag("--agents", "{}"), "an SDK's streams": flag("--input-format", "stream-json"), "a worktree": flag("-w", "x"),
 		"no command line": func(m *claudeMachine) { m.Arguments = nil }, "no home": func(m *claudeMachine) { m.Home = "" },

@@ -153,8 +153,10 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	if e.Phase != hook.After {
 		c.From = place(ctx, c.Workdir, c.From)
 	}
-	if f.Confine && e.Confines() && c.Confinable() {
-		c.Confiner = confiner(f.Caller)
+	if f.Confine && e.Confines() { // what the client's first call sees is remembered, so each call looks
+		if own := confiner(f.Caller, f.Client); c.Confinable() {
+			c.Confiner = own
+		}
 	}
 	return s.answer(decideHook(ctx, desk, e, c, f.Silent, until))
 }

@@ -1,11 +1,13 @@
 package answer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,9 +19,10 @@ import (
 	"approvalbot/internal/hook"
 )
 
-// confiner is this program, if it can confine a command of the client with that process id; else it is empty, and the
+// confiner is this program, if it can confine a command of the client with that process id, whose hook has that client
+// file; else it is empty, and the
 // call is asked for as it is. doctor says why.
-func confiner(client int) []string {
+func confiner(client int, file string) []string {
 	program, err := os.Executable()
 	if err != nil || !confine.Possible() || client <= 0 {
 		return nil
@@ -28,38 +31,95 @@ func confiner(client int) []string {
 	if err != nil {
 		return nil
 	}
+	began, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(client), "environ"))
+	if err != nil {
+		return nil
+	}
 	since, err := started(client)
-	setup := hook.ClaudeSetup{Environ: os.Environ(), Home: os.Getenv("HOME"), Program: program, Started: since,
-		Arguments: strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")}
-	if err != nil || setup.Alone() != nil {
+	if err != nil {
+		return nil
+	}
+	words := func(text []byte) []string { return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00") }
+	setup := hook.ClaudeSetup{Environ: os.Environ(), Began: words(began), Home: os.Getenv("HOME"), Program: program, File: file,
+		Started: since.at, Arguments: words(line)}
+	seen, err := setup.Alone()
+	if err != nil {
+		seen = "not alone"
+	}
+	if before, rememberErr := remembered(client, since.ticks, seen); err != nil || rememberErr != nil || before != seen {
 		return nil
 	}
 	return []string{program}
 }
 
+// remembered gives what the first call of a client's process saw of its settings, which is this one if there was none: the
+// client goes on with the settings that it read, whatever an agent has removed since.
+func remembered(client int, ticks, seen string) (string, error) {
+	state, err := confine.State(os.Getenv("HOME"), os.Getenv("XDG_STATE_HOME"))
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(filepath.Dir(state), "claude-code")
+	name := filepath.Join(dir, fmt.Sprintf("%d-%s", client, ticks))
+	before, err := os.ReadFile(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return string(before), err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	forget(dir)
+	whole := fmt.Sprintf("%s.%d", name, os.Getpid())
+	defer os.Remove(whole)
+	if err := os.WriteFile(whole, []byte(seen), 0o600); err != nil {
+		return "", err
+	}
+	if err := os.Link(whole, name); err != nil && !errors.Is(err, fs.ErrExist) { // else another call was the first
+		return "", err
+	}
+	before, err = os.ReadFile(name)
+	return string(before), err
+}
+
+// forget removes what is remembered of processes that have ended.
+func forget(dir string) {
+	all, _ := os.ReadDir(dir) // none are no harm
+	for _, e := range all {
+		pid, _, _ := strings.Cut(e.Name(), "-")
+		if _, err := os.Stat(filepath.Join("/proc", pid)); errors.Is(err, fs.ErrNotExist) {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
 // ticks is how many a second has in /proc/PID/stat (proc(5), on the architectures that are confined on).
 const ticks = 100
 
-// started is when a process began.
-func started(pid int) (time.Time, error) {
+// start is when a process began.
+type start struct {
+	at    time.Time
+	ticks string // since the machine started, as the kernel says it: no two processes of one number have the same
+}
+
+func started(pid int) (start, error) {
 	now := time.Now()
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
-		return now, err
+		return start{}, err
 	}
 	up, err := os.ReadFile("/proc/uptime")
 	if err != nil {
-		return now, err
+		return start{}, err
 	}
 	var since, uptime float64
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	if f := strings.Fields(rest); len(f) > 19 {
-		since, err = strconv.ParseFloat(f[19], 64)
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) > 19 {
+		since, err = strconv.ParseFloat(fields[19], 64)
 	}
 	if _, scanErr := fmt.Sscan(string(up), &uptime); err != nil || scanErr != nil || since == 0 {
-		return now, errors.New("the client's start is not known")
+		return start{}, errors.New("the client's start is not known")
 	}
-	return now.Add(-time.Duration((uptime - since/ticks) * float64(time.Second))), nil
+	return start{now.Add(-time.Duration((uptime - since/ticks) * float64(time.Second))), fields[19]}, nil
 }
 
 // Confining is the verb confine, of approvalbot and of approvalbot-hook: a hook's replaced command starts the program

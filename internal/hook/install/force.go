@@ -182,7 +182,7 @@ func Doubts(ctx context.Context, o Options, c Client) []Doubt {
 		out = append(out, Doubt{Off, "others than its owner can change " + o.File(), "run: chmod go-w " + shellWord(o.File())})
 	}
 	if o.Confine {
-		setup := hook.ClaudeSetup{Environ: o.Environ, Home: o.Home, Root: o.Root, Program: resolved(o.Program)}
+		setup := hook.ClaudeSetup{Environ: o.Environ, Home: o.Home, Root: o.Root, Program: resolved(o.Program), File: o.Client}
 		if err := setup.Settings(o.Project); err != nil {
 			out = append(out, Doubt{Mostly, "commands do not run confined here, but ask: " + err.Error(), "docs/confine.md says more"})
 		}
