@@ -34,6 +34,7 @@ make release >/dev/null
 make -C "$work/elsewhere/approvalbot" release >/dev/null
 cmp dist/SHA256SUMS "$work/elsewhere/approvalbot/dist/SHA256SUMS"
 (cd dist && sha256sum --quiet -c SHA256SUMS)
+rm -rf "$work/elsewhere" "$work/vetted"
 say "two clones at two paths give the same bytes"
 
 mkdir "$work/archives"
