@@ -15,7 +15,7 @@ TOOL    := $(GO) tool -modfile=tools.mod
 RACE := -race -vet=off $(foreach p,modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory \
 	modernc.org/mathutil go/...,-gcflags='$(p)=-race=false')
 
-.PHONY: build run check test agents generate lint bench growth chaos shellproof obeys golden costs pictures vulnerabilities release fixture clean
+.PHONY: build run check test agents generate lint bench growth chaos shellproof confineproof obeys golden costs pictures vulnerabilities release fixture clean
 
 build: ## the static binary, and the small one that answers hooks
 	CGO_ENABLED=0 $(GO) build -trimpath $(COLD) -ldflags '$(LDFLAGS)' -o bin/ ./cmd/approvalbot ./cmd/approvalbot-hook
@@ -92,6 +92,9 @@ chaos: ## two minutes of trouble for three instances on one PostgreSQL; APPROVAL
 
 shellproof: ## ten minutes each of what the two readers say of allowed lines, in five shells; APPROVALBOT_SHELLPROOF_SEED=… for the same again
 	APPROVALBOT_REQUIRE_SHELLS=1 APPROVALBOT_SHELLPROOF=$${APPROVALBOT_SHELLPROOF:-10m} $(GO) test ./internal/policy -run 'W11_AllowedLines' -count=1 -timeout 60m -v
+
+confineproof: ## what 20,000 generated lines leave behind that run confined in five shells (Linux, 15 minutes); APPROVALBOT_CONFINEPROOF_SEED=… for the same again
+	APPROVALBOT_REQUIRE_SHELLS=1 APPROVALBOT_CONFINEPROOF=$${APPROVALBOT_CONFINEPROOF:-20000} $(GO) test ./internal/confine -run GeneratedLines -count=1 -timeout 90m -v
 
 obeys: ## which files of its directory each program obeys that may run unasked, under strace (Linux, 15 minutes); OBEYS='ctags git' for some
 	APPROVALBOT_OBEYS='$(or $(OBEYS),all)' $(GO) test ./internal/policy -run 'TestObeys$$' -count=1 -timeout 90m -v
