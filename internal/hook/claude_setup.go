@@ -197,7 +197,8 @@ func onlySettings(dir string) error {
 		return nil
 	}
 	for _, e := range all {
-		if name := strings.ToLower(e.Name()); strings.Contains(name, "settings") && !knownSettings.Has(name) {
+		name := strings.ToLower(e.Name())
+		if reads := e.IsDir() || filepath.Ext(name) == ".json"; reads && strings.Contains(name, "settings") && !knownSettings.Has(name) {
 			return fmt.Errorf("%s is a file of settings that is not known here", filepath.Join(dir, e.Name()))
 		}
 	}
