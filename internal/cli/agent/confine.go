@@ -12,13 +12,14 @@ func newConfineCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "confine [flags] -- CMD [ARG...]",
 		Short: "Run a command that can change only its workspace; asks no desk",
-		Long: "This is experimental: policy and hooks use it only if the operator says so, and docs/confine.md lists what adversaries got out of it.\n" +
-			"Run a command that can change only its workspace: it has no network, sees no other process, has an empty home, and of the\n" +
-			"machine its programs alone (Linux, bubblewrap; never as root). Secrets of the workspace are hidden. It works on an overlay: the\n" +
-			"workspace changes when the command has ended, and not at all if the command changed what an agent may not change without\n" +
-			"asking (hooks and settings of git, of agents, of editors and of CI, secrets, …) or what somebody else changed meanwhile. No desk is asked. Exit status: the\n" +
-			"command's own, or 124 if what it did was refused, 125 if it could not be confined, and so did not run.\n" +
-			"doctor says what this machine lacks. docs/confine.md says what is held, and what is not.",
+		Long: "Run a command that can change only its workspace. It has no network, sees no other process, has an empty home, and\n" +
+			"can read the system's programs and the workspace. Secrets of the workspace are hidden. The changes are copied to the\n" +
+			"workspace when the command has ended. They are all refused if the command changed a file that an agent may not change\n" +
+			"without asking (settings of git, agents, editors and CI, secrets, …), or a file that somebody else changed during the\n" +
+			"call. No desk is asked. It needs Linux and bubblewrap, and never runs as root; doctor says what is missing.\n\n" +
+			"Exit status: the command's own; 124 if its changes were refused; 125 if it could not be confined and did not run.\n\n" +
+			"This is experimental: policy and hooks use it only if the operator says so. docs/confine.md says what it protects,\n" +
+			"what it does not, and what test attackers found.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, argv []string) error {
 			return ended(f.Run(cmd.Context(), streams(a), a.Environ, argv))
