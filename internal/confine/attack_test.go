@@ -83,6 +83,7 @@ var attacks = []attack{
 	{"the desk's own files", `echo x >approvalbot.yaml; echo x >approvalbot.db`, false},
 	{"a client's file beside a project", `echo url: http://evil >approvalbot.client.yaml`, false},
 	{"a client's file in a folder of its own", `mkdir approvalbot-hook && echo url: http://evil >approvalbot-hook/operator.yaml`, false},
+	{"a folder that becomes a client's by its link", `mkdir conf && echo url: http://evil >conf/client.yaml && ln -s conf approvalbot`, false},
 	{"names that are words of two folders", `mkdir -p 'foo /etc' && echo x >'foo /etc/passwd'`, false},
 	{"a name that is an address with its folder", `mkdir http: && echo x >http:/y`, false},
 	{"a link to a folder of the system", `ln -s /usr/lib out2`, false},
@@ -124,6 +125,8 @@ for i in range(20):
 open("f","w").write("x")'`, false},
 	{"links that are long to follow", `python3 -c 'import os
 for i in range(20): os.symlink("/q" + "/x" * 2040, "l%d" % i)'`, false},
+	{"links that are long to follow in the system", `python3 -c 'import os
+for i in range(200): os.symlink("/usr" + "/x" * 2040, "l%d" % i)'`, false},
 	{"links up and down outside", `python3 -c 'import os
 for i in range(20): os.symlink("/etc/.." * 500, "l%d" % i)'`, false},
 	{"a file called as standard input is", `echo x >-`, false},

@@ -180,6 +180,9 @@ func (g *guard) leadsAstray(links map[string]string, rel string) (end string, as
 // fixed reports a file of the system that this user cannot change. Folders are none: links below them, such as those of
 // npm link, may lead to places of the user.
 func fixed(file string) bool {
+	if _, err := os.Stat(file); err != nil {
+		return false
+	}
 	end, _ := trail(file)
 	shown := slices.ContainsFunc(shownOutside, func(dir string) bool { return strings.HasPrefix(end, dir) })
 	info, err := os.Lstat(end)
@@ -187,7 +190,7 @@ func fixed(file string) bool {
 }
 
 // inFolders are names that are protected in some folders alone.
-var inFolders = []string{"x.json", "settings.json", "claude/settings.json", "x", "bin/x", ".bin/x", "wrapper/x"}
+var inFolders = []string{"x.json", "client.yaml", "operator.yaml", "settings.json", "claude/settings.json", "x", "bin/x", ".bin/x", "wrapper/x"}
 
 // renames reports a link behind which a name is protected that is not behind the link's end, or the other way round: a
 // later call would write or read a protected file by a harmless name, or have made one.

@@ -89,6 +89,7 @@ func overlay(args []string) error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return err
 	}
+	limits()
 	words := args[2+2*count:]
 	return fmt.Errorf("start %s: %w", words[0], unix.Exec(words[0], words, os.Environ()))
 }

@@ -300,6 +300,9 @@ func (c *Call) refused(dir string, homes []string) error {
 				"another workspace", dir)
 		}
 	}
+	if workspace.Odd(dir) {
+		return fmt.Errorf("the path of workspace %q may be taken for something else, so a file tool asks about every file in it; rename the folder", dir)
+	}
 	if self, err := os.Executable(); err != nil || workspace.Under(self, dir) {
 		return fmt.Errorf("workspace %s contains the program %s itself, which a confined command could replace; install it elsewhere", dir, self)
 	}
@@ -357,7 +360,6 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 	if err != nil {
 		return 0, err
 	}
-	limits()
 	// A child that dies with its parent dies with the thread that started it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -455,7 +457,8 @@ func untilSignal(ctx context.Context) (context.Context, func()) {
 	return signal.NotifyContext(ctx, asks...)
 }
 
-// limits are inherited: no more processes than a build needs, no memory images of what died.
+// limits are set for the command alone, as the wrapper must go on: no more processes than a build needs, no memory images
+// of what died.
 func limits() {
 	for resource, most := range map[int]uint64{unix.RLIMIT_NPROC: 4096, unix.RLIMIT_CORE: 0} {
 		var l unix.Rlimit

@@ -247,7 +247,8 @@ func (w *walker) linked(root int) error {
 		end, dir := to(from, called, link), workspace.FoldPath(called)
 		parent, own := splitPath(dir)
 		_, parent = splitPath(parent)
-		if end == "" || within[end] || !strings.HasPrefix(own, ".") && !strings.HasPrefix(parent, ".") && !workspace.Private(dir+"/x.json") {
+		names := slices.ContainsFunc(inFolders, func(name string) bool { return workspace.Private(dir + "/" + name) })
+		if end == "" || within[end] || !strings.HasPrefix(own, ".") && !strings.HasPrefix(parent, ".") && !names {
 			return nil // what is in it has the names that it has there
 		}
 		fd, put, err := openAnyway(root, end, unix.O_DIRECTORY)

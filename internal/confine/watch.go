@@ -201,7 +201,7 @@ func (w *Watch) protect(o *outside) error {
 	for _, rel := range w.before.naming { // else the next call would not know a secret for one
 		w.guard.named[workspace.FoldPath(rel)] = true
 	}
-	w.guard.steps, w.guard.above = 0, map[string]bool{}
+	w.guard.steps, w.guard.real, w.guard.above = 0, nil, map[string]bool{}
 	for rel := range w.guard.named {
 		for dir, _ := splitPath(rel); dir != ""; dir, _ = splitPath(dir) {
 			w.guard.above[dir] = true
