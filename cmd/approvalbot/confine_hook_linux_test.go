@@ -62,7 +62,20 @@ func (c claude) asksFor(input map[string]any, id string, more ...string) (decisi
 	return said.Specific.Decision, said.Specific.Input.Command, said.Specific.Why
 }
 
-// event runs the hook of an event.
+// tool gives the decision about a call of another tool.
+func (c claude) tool(id, name string, input map[string]any) string {
+	c.t.Helper()
+	var said struct {
+		Specific struct {
+			Decision string `json:"permissionDecision"`
+		} `json:"hookSpecificOutput"`
+	}
+	out := c.event("PreToolUse", id, input, map[string]any{"tool_name": name}, "--confine")
+	require.NoError(c.t, json.Unmarshal(out, &said), string(out))
+	return said.Specific.Decision
+}
+
+// event runs the hook of an event, with more members of its body or other values of them.
 func (c claude) event(event, id string, input, outcome map[string]any, more ...string) []byte {
 	c.t.Helper()
 	body := map[string]any{"hook_event_name": event, "session_id": "s", "cwd": c.ws, "tool_name": "Bash", "tool_input": input, "tool_use_id": id}
@@ -193,6 +206,12 @@ func TestFlow_AHookRemembersTheSettings(t *testing.T) {
 	decision, instead, _ := c.asks("toolu_3", "./frob 3", "--confine")
 	require.Equal(t, "allow", decision, "a client that began without them")
 	require.Contains(t, instead, "confine --asked")
+	require.NoError(t, os.MkdirAll(filepath.Dir(settings), 0o755)) // and it was there for a call of another tool
+	require.Equal(t, "allow", c.tool("toolu_4", "Read", map[string]any{"file_path": filepath.Join(c.ws, "frob")}))
+	require.NoError(t, os.RemoveAll(filepath.Dir(settings)))
+	decision, _, why = c.asks("toolu_5", "./frob 5", "--confine", "--limit", "4s")
+	require.Equal(t, "deny", decision)
+	require.Contains(t, why, "waiting for approval")
 	remembered, err := os.ReadDir(filepath.Join(c.home, ".local", "state", "approvalbot", "claude-code"))
 	require.NoError(t, err)
 	require.Len(t, remembered, 2, "of the clients that run")

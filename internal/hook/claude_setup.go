@@ -268,6 +268,11 @@ func (s ClaudeSetup) alone(file string) error {
 			return fmt.Errorf("%s has the rule %q, which would see only the replaced command", file, rule)
 		}
 	}
+	for event := range in.Hooks {
+		if event != "PreToolUse" && !harmlessEvents.Has(event) {
+			return fmt.Errorf("%s has a hook of %s, which may bring rules", file, event)
+		}
+	}
 	for _, group := range in.Hooks["PreToolUse"] {
 		for _, h := range group.Hooks {
 			if matchesBash(group.Matcher) && !s.own(h) {
@@ -309,6 +314,10 @@ func unknownMember(below string, all map[string]jsontext.Value) string {
 	}
 	return ""
 }
+
+// harmlessEvents are events of which a hook can neither change a call nor bring rules (that of PermissionRequest can).
+var harmlessEvents = lazy.Words(`PostToolUse PostToolUseFailure SessionStart SessionEnd Stop SubagentStart SubagentStop
+	Notification UserPromptSubmit PreCompact PostCompact`)
 
 // ownHook is what install writes for PreToolUse: a shell's script that starts approvalbot alone.
 var ownHook = lazy.Pattern(`^unset -f echo; ('[^']*'|[A-Za-z0-9/._-]+)(?: hook)? claude-code PreToolUse --client ('[^']*'|[A-Za-z0-9/._-]+)` +
@@ -361,12 +370,15 @@ func (s ClaudeSetup) withoutHooks(dir string) error {
 			return fmt.Errorf("%s is a link, behind which hooks are not looked for", path)
 		case strings.HasPrefix(lower, ".claude-plugin") || strings.HasPrefix(lower, "hooks"):
 			return fmt.Errorf("%s is of a plugin, whose hooks are not seen here", path)
-		case d.IsDir() || filepath.Ext(lower) != ".md":
-			return nil
 		}
 		info, err := d.Info()
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case s.later(info):
+			return fmt.Errorf("%s was changed after the client had started; start it again", path)
+		case d.IsDir() || filepath.Ext(lower) != ".md":
+			return nil
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -375,8 +387,6 @@ func (s ClaudeSetup) withoutHooks(dir string) error {
 		switch seen++; {
 		case seen > mostPages:
 			return fmt.Errorf("%s has too many files to look through", dir)
-		case s.later(info):
-			return fmt.Errorf("%s was changed after the client had started; start it again", path)
 		case bringsHooks(string(text)):
 			return fmt.Errorf("%s brings hooks, or its head is not read here", path)
 		}

@@ -94,6 +94,7 @@ func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 		"another program's":           {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [` + strings.Replace(own, m.Program, "/bin/cat", 1) + `]}}`},
 		"a hook by an expression":     {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [{"matcher": "B.*", "hooks": [{"type": "command", "command": "rtk"}]}]}}`},
 		"a hook of all tools":         {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "rtk"}]}]}}`},
+		"a hook that brings rules":    {"h/.claude/settings.json", `{"hooks": {"PermissionRequest": [{"hooks": [{"type": "command", "command": "x"}]}]}}`},
 		"a plugin":                    {"h/.claude/settings.json", `{"enabledPlugins": {"a@b": true}}`},
 		"a plugin with a version":     {"h/.claude/settings.json", `{"enabledPlugins": {"a@b": ["1.0"]}}`},
 		"a plugin among skills":       {"h/.claude/skills/sp/.claude-plugin/plugin.json", `{}`},

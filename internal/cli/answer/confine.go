@@ -44,41 +44,52 @@ func confiner(client int, file string) []string {
 		Started: since.at, Arguments: words(line)}
 	seen, err := setup.Alone()
 	if err != nil {
-		seen = "not alone"
+		seen = notAlone
 	}
-	if before, rememberErr := remembered(client, since.ticks, seen); err != nil || rememberErr != nil || before != seen {
+	if !alwaysSaw(client, since.ticks, seen) {
 		return nil
 	}
 	return []string{program}
 }
 
-// remembered gives what the first call of a client's process saw of its settings, which is this one if there was none: the
-// client goes on with the settings that it read, whatever an agent has removed since.
-func remembered(client int, ticks, seen string) (string, error) {
+// notAlone is seen where something else may judge or change commands.
+const notAlone = "not alone"
+
+// alwaysSaw reports whether each call of a client's process saw the same of its settings, and nothing else that judges: the
+// client goes on with what it read, whatever an agent has removed since.
+func alwaysSaw(client int, ticks, seen string) bool {
 	state, err := confine.State(os.Getenv("HOME"), os.Getenv("XDG_STATE_HOME"))
 	if err != nil {
-		return "", err
+		return false
 	}
 	dir := filepath.Join(filepath.Dir(state), "claude-code")
 	name := filepath.Join(dir, fmt.Sprintf("%d-%s", client, ticks))
 	before, err := os.ReadFile(name)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return string(before), err
+	if errors.Is(err, fs.ErrNotExist) {
+		before, err = firstSaw(dir, name, seen)
 	}
+	if err == nil && seen != notAlone && string(before) == seen {
+		return true
+	}
+	_ = os.WriteFile(name, []byte(notAlone), 0o600) // if it cannot be written, the next call compares with the first again
+	return false
+}
+
+// firstSaw remembers what a client's first call saw, and gives what is remembered: another call may have been quicker.
+func firstSaw(dir, name, seen string) ([]byte, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
+		return nil, err
 	}
 	forget(dir)
 	whole := fmt.Sprintf("%s.%d", name, os.Getpid())
 	defer os.Remove(whole)
 	if err := os.WriteFile(whole, []byte(seen), 0o600); err != nil {
-		return "", err
+		return nil, err
 	}
-	if err := os.Link(whole, name); err != nil && !errors.Is(err, fs.ErrExist) { // else another call was the first
-		return "", err
+	if err := os.Link(whole, name); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
 	}
-	before, err = os.ReadFile(name)
-	return string(before), err
+	return os.ReadFile(name)
 }
 
 // forget removes what is remembered of processes that have ended.
