@@ -166,6 +166,10 @@ func (s ClaudeSetup) Settings(project string) error {
 	if err != nil {
 		return err
 	}
+	synced := filepath.Join(user, "plugins", "synced")
+	if all, err := os.ReadDir(synced); len(all) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s has plugins of an account, whose hooks are not seen here", synced)
+	}
 	for _, dir := range []string{user, filepath.Join(user, "state"), machine} {
 		if err := onlySettings(dir); err != nil {
 			return err

@@ -97,6 +97,7 @@ func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 		"a hook that brings rules":    {"h/.claude/settings.json", `{"hooks": {"PermissionRequest": [{"hooks": [{"type": "command", "command": "x"}]}]}}`},
 		"a plugin":                    {"h/.claude/settings.json", `{"enabledPlugins": {"a@b": true}}`},
 		"a plugin with a version":     {"h/.claude/settings.json", `{"enabledPlugins": {"a@b": ["1.0"]}}`},
+		"a plugin of an account":      {"h/.claude/plugins/synced/p/plugin.json", `{}`},
 		"a plugin among skills":       {"h/.claude/skills/sp/.claude-plugin/plugin.json", `{}`},
 		"hooks among skills":          {"h/.claude/skills/sp/hooks/hooks.json", `{}`},
 		"a variable":                  {"h/.claude/settings.json", `{"env": {"CLAUDE_CODE_SHELL_PREFIX": "/x"}}`},
