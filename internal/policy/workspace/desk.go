@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/words"
 )
 
@@ -37,15 +36,11 @@ var Programs = [...]string{"approvalbot", "approvalbot-hook"}
 // usual is a desk of which only its programs are known.
 var usual = sync.OnceValue(func() Own { return NewOwn(Protected{Programs: Programs[:]}) })
 
-// usualFiles are what a desk's own files are called where nothing else was configured.
-var usualFiles = lazy.Words(`approvalbot.yaml approvalbot.local.yaml approvalbot.db approvalbot.db-wal approvalbot.db-shm
-	approvalbot.db-journal approvalbot.db.lock approvalbot.key approvalbot.key.marked`)
-
-// OfDesk reports a file that is some desk's own by its folded path alone: its usual configuration, key or store, or a
-// file with a client's token.
+// OfDesk reports a file that is some desk's own by its folded path alone: its configuration, key, store and tokens, as they
+// are called where nothing else was configured, or a client's file.
 func OfDesk(lower string) bool {
 	own := usual()
-	return own.IsClient(lower) || usualFiles.Has(path.Base(lower))
+	return own.IsClient(lower) || strings.HasPrefix(path.Base(lower), "approvalbot.")
 }
 
 func NewOwn(p Protected) Own {
