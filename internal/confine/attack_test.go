@@ -83,6 +83,7 @@ var attacks = []attack{
 	{"the desk's own files", `echo x >approvalbot.yaml; echo x >approvalbot.db`, false},
 	{"a client's file beside a project", `echo url: http://evil >approvalbot.client.yaml`, false},
 	{"a client's file in a folder of its own", `mkdir approvalbot-hook && echo url: http://evil >approvalbot-hook/operator.yaml`, false},
+	{"a desk's token", `echo evil >approvalbot.operator.token`, false},
 	{"a folder that becomes a client's by its link", `mkdir conf && echo url: http://evil >conf/client.yaml && ln -s conf approvalbot`, false},
 	{"names that are words of two folders", `mkdir -p 'foo /etc' && echo x >'foo /etc/passwd'`, false},
 	{"a name that is an address with its folder", `mkdir http: && echo x >http:/y`, false},

@@ -72,7 +72,7 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 	a = append(a, "--size", memory, "--tmpfs", home)
 	for _, name := range caches {
 		private := filepath.Join(cacheOf(watches), name)
-		if err := os.MkdirAll(private, 0700); err != nil {
+		if err := errors.Join(os.MkdirAll(private, 0700), os.Chmod(private, 0700)); err != nil { // a call may have closed it
 			return nil, err
 		}
 		a = append(a, "--bind", private, filepath.Join(home, name))

@@ -106,7 +106,7 @@ mkdir -p .ssh .aws .config/gh .cache/x .docker other
 for f in .ssh/id_ed25519 .aws/credentials .netrc .config/gh/hosts.yml .cache/x/token .docker/config.json .bash_history other/file .npmrc; do echo `+secretText+` >$f; done
 cd ws; echo `+secretText+` >.env; echo `+secretText+` >prod.pem; ln .env innocent.txt; ln -s .env link; mkdir conf linked; echo `+secretText+` >conf/dev.vars2; ln -s ../conf/dev.vars2 linked/.env; mkdir k d bare bare/logs bare/refs; echo `+secretText+` >k/config; ln -s k .kube; echo `+secretText+` >d/other; ln -s other d/config.json; ln -s d .docker; echo x >bare/HEAD; echo `+secretText+` >bare/logs/id_rsa; echo `+secretText+` >bare/refs/server.pem; ln -s $HOME/.ssh/id_ed25519 key
 mkdir -p creds pn pm/deep; echo `+secretText+` >pm/deep/v.json; ln -s ../pn creds/two; ln -s ../pm pn/up; ln -s . creds/loop; mkdir conf; echo `+secretText+` >conf/client.yaml; ln -s conf approvalbot
-for f in approvalbot.operator.yaml approvalbot.yaml approvalbot.db; do echo `+secretText+` >$f; done
+for f in approvalbot.operator.yaml approvalbot.yaml approvalbot.db approvalbot.operator.token; do echo `+secretText+` >$f; done
 mkdir deep; echo `+secretText+` >deep/credentials.json; ln -s $HOME up; echo `+secretText+` >pkg/.npmrc`)
 		require.NoError(t, os.WriteFile(m.dir+"/beside", []byte(secretText), 0o644))
 		return m
@@ -116,7 +116,7 @@ cat $HOME/.config/gh/hosts.yml $HOME/.docker/config.json $HOME/.bash_history
 cat $HOME/.cache/x/token $HOME/.npmrc $HOME/other/file
 cat .env
 cat prod.pem deep/credentials.json pkg/.npmrc
-cat approvalbot.operator.yaml approvalbot.yaml approvalbot.db
+cat approvalbot.operator.yaml approvalbot.yaml approvalbot.db approvalbot.operator.token
 cat approvalbot/client.yaml conf/client.yaml
 cat creds/two/up/deep/v.json pm/deep/v.json creds/loop/two/up/deep/v.json
 cat innocent.txt
