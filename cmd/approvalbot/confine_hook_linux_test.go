@@ -212,7 +212,7 @@ func TestFlow_AHookRemembersTheSettings(t *testing.T) {
 	decision, _, why = c.asks("toolu_5", "./frob 5", "--confine", "--limit", "4s")
 	require.Equal(t, "deny", decision)
 	require.Contains(t, why, "waiting for approval")
-	remembered, err := os.ReadDir(filepath.Join(c.home, ".local", "state", "approvalbot", "claude-code"))
+	remembered, err := filepath.Glob(filepath.Join(c.home, ".local", "state", "approvalbot", "claude-code", "*", "*"))
 	require.NoError(t, err)
 	require.Len(t, remembered, 2, "of the clients that run")
 }

@@ -166,6 +166,12 @@ func (s ClaudeSetup) Settings(project string) error {
 	if err != nil {
 		return err
 	}
+	if id := s.env("CLAUDE_CODE_SESSION_ID"); id != "" { // what hooks of SessionStart left, also before the session was resumed
+		read := filepath.Join(user, "session-env", filepath.Base(id))
+		if all, err := os.ReadDir(read); len(all) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s has files that the shell reads before each command", read)
+		}
+	}
 	synced := filepath.Join(user, "plugins", "synced")
 	if all, err := os.ReadDir(synced); len(all) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s has plugins of an account, whose hooks are not seen here", synced)
@@ -319,9 +325,10 @@ func unknownMember(below string, all map[string]jsontext.Value) string {
 	return ""
 }
 
-// harmlessEvents are events of which a hook can neither change a call nor bring rules (that of PermissionRequest can).
-var harmlessEvents = lazy.Words(`PostToolUse PostToolUseFailure SessionStart SessionEnd Stop SubagentStart SubagentStop
-	Notification UserPromptSubmit PreCompact PostCompact`)
+// harmlessEvents are events of which a hook can neither change a call, nor bring rules, as that of PermissionRequest can,
+// nor what the shell reads before each command, as that of SessionStart can.
+var harmlessEvents = lazy.Words(`PostToolUse PostToolUseFailure SessionEnd Stop SubagentStart SubagentStop Notification
+	UserPromptSubmit PreCompact PostCompact`)
 
 // ownHook is what install writes for PreToolUse: a shell's script that starts approvalbot alone.
 var ownHook = lazy.Pattern(`^unset -f echo; ('[^']*'|[A-Za-z0-9/._-]+)(?: hook)? claude-code PreToolUse --client ('[^']*'|[A-Za-z0-9/._-]+)` +

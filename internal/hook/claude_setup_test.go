@@ -22,7 +22,7 @@ func newClaudeMachine(t *testing.T) *claudeMachine {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	m := &claudeMachine{t: t, dir: dir, env: map[string]string{"AI_AGENT": "claude-code_2-1-330_harness", "CLAUDE_CODE_ENTRYPOINT": "cli",
-		"CLAUDE_PROJECT_DIR": filepath.Join(dir, "h/up/p")}}
+		"CLAUDE_PROJECT_DIR": filepath.Join(dir, "h/up/p"), "CLAUDE_CODE_SESSION_ID": "s-1"}}
 	m.ClaudeSetup = ClaudeSetup{Home: filepath.Join(dir, "h"), Root: dir, Program: filepath.Join(dir, "approvalbot-hook"), File: "/c",
 		Arguments: []string{"/usr/bin/claude", "-p", "clean - up", "--model=x", "--permission-mode", "acceptEdits", "-c"}}
 	m.write("approvalbot-hook", "")
@@ -97,6 +97,8 @@ func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 		"a hook that brings rules":    {"h/.claude/settings.json", `{"hooks": {"PermissionRequest": [{"hooks": [{"type": "command", "command": "x"}]}]}}`},
 		"a plugin":                    {"h/.claude/settings.json", `{"enabledPlugins": {"a@b": true}}`},
 		"a plugin with a version":     {"h/.claude/settings.json", `{"enabledPlugins": {"a@b": ["1.0"]}}`},
+		"a hook that brings code":     {"h/.claude/settings.json", `{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "x"}]}]}}`},
+		"code of the session":         {"h/.claude/session-env/s-1/hook.sh", "x() { :; }"},
 		"a plugin of an account":      {"h/.claude/plugins/synced/p/plugin.json", `{}`},
 		"a plugin among skills":       {"h/.claude/skills/sp/.claude-plugin/plugin.json", `{}`},
 		"hooks among skills":          {"h/.claude/skills/sp/hooks/hooks.json", `{}`},

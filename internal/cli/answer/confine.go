@@ -62,7 +62,11 @@ func alwaysSaw(client int, ticks, seen string) bool {
 	if err != nil {
 		return false
 	}
-	dir := filepath.Join(filepath.Dir(state), "claude-code")
+	numbers, err := os.Readlink("/proc/self/ns/pid") // in which the client has its number
+	if err != nil {
+		return false
+	}
+	dir := filepath.Join(filepath.Dir(state), "claude-code", strings.Trim(numbers, "pid:[]"))
 	name := filepath.Join(dir, fmt.Sprintf("%d-%s", client, ticks))
 	before, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +96,7 @@ func firstSaw(dir, name, seen string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// forget removes what is remembered of processes that have ended.
+// forget removes what is remembered of processes that have ended, in this namespace of processes.
 func forget(dir string) {
 	all, _ := os.ReadDir(dir) // none are no harm
 	for _, e := range all {
