@@ -137,6 +137,12 @@ func TestFlow_RunConfined(t *testing.T) {
 	require.Nil(t, c.newest().Confined)
 	require.Contains(t, c.body("/metrics", ""), `approvalbot_confined_total{result="blocked"} 1`)
 
+	c.script("many", "d=$(printf 'd%.0s' $(seq 200)); for i in $(seq 12); do mkdir $d; cd $d; done; for i in $(seq 300); do echo x >$i.pem; done\n")
+	status, said = c.run(nil, "./many")
+	require.Equal(t, 124, status, said)
+	require.NotContains(t, said, "could not be reported")
+	require.EqualValues(t, "failed", c.newest().Result.Status, "however much it planted")
+
 	unconfined := c.command("run", "--client", c.client, "--unconfined", "--timeout", "1s", "--", "./frob")
 	said2, _ := unconfined.CombinedOutput()
 	require.Equal(t, 11, unconfined.ProcessState.ExitCode(), string(said2))

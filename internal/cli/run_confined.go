@@ -53,7 +53,7 @@ func runConfined(ctx context.Context, a *app.App, c *api.Client, id string, clai
 	for refused := range confine.AllRefused(err) {
 		result.Confined.Blocked = append(result.Confined.Blocked, refused.Names...)
 	}
-	result.Confined.Blocked = result.Confined.Blocked[:min(len(result.Confined.Blocked), 1000)]
+	result.Confined.Blocked = atMost(result.Confined.Blocked, 64<<10)
 	reportResult(ctx, a, c, id, result)
 	if err != nil {
 		fmt.Fprintf(a.Stderr, "approvalbot: %s\n", app.Sentence(err))
@@ -63,6 +63,17 @@ func runConfined(ctx context.Context, a *app.App, c *api.Client, id string, clai
 	}
 	fmt.Fprintln(a.Stderr, answer.AgainAsks)
 	return app.ExitCode(status)
+}
+
+// atMost gives the first names that have no more bytes together: a report that is too large would not arrive, and then
+// the same command would run confined again.
+func atMost(names []string, bytes int) []string {
+	for i, name := range names {
+		if bytes -= len(name); bytes < 0 || i == 1000 { // as the API takes
+			return names[:i]
+		}
+	}
+	return names
 }
 
 // confinedNotRun prints why a command that may run confined alone did not run.
