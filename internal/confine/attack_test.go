@@ -128,6 +128,9 @@ open("f","w").write("x")'`, false},
 for i in range(20): os.symlink("/q" + "/x" * 2040, "l%d" % i)'`, false},
 	{"links that are long to follow in the system", `python3 -c 'import os
 for i in range(200): os.symlink("/usr" + "/x" * 2040, "l%d" % i)'`, false},
+	{"links to long paths that are not there", `python3 -c 'import os
+for i in range(1000): os.symlink("aaaaaa/" * 250, "l%d" % i)'`, false},
+	{"a link by a name of two words", `mkdir q2; echo x >q2/config; ln -s q2 'x .git'`, false},
 	{"links up and down outside", `python3 -c 'import os
 for i in range(20): os.symlink("/etc/.." * 500, "l%d" % i)'`, false},
 	{"a file called as standard input is", `echo x >-`, false},

@@ -195,6 +195,9 @@ var inFolders = []string{"x.json", "client.yaml", "operator.yaml", "settings.jso
 // renames reports a link behind which a name is protected that is not behind the link's end, or the other way round: a
 // later call would write or read a protected file by a harmless name, or have made one.
 func (g *guard) renames(rel, end string) bool {
+	if _, name := splitPath(rel); workspace.Joins(name) { // what is behind it has an odd path then
+		return true
+	}
 	for _, start := range []string{rel, end} {
 		from := g.at(g.top(), "", start)
 		if slices.ContainsFunc(inFolders, func(name string) bool { return g.at(from, start, name).Held }) {
@@ -210,6 +213,7 @@ func (g *guard) at(p place, dir, rel string) place {
 		if p.Held || rel == "" {
 			break
 		}
+		g.steps += len(p.Under) / 256 // a long path takes long to judge
 		p, dir = g.in(p, dir, name), join(dir, name)
 	}
 	return p
