@@ -15,7 +15,7 @@ import (
 func TestCluster_EachStepOfThePlanOnce(t *testing.T) {
 	t.Parallel()
 	a := newRig(t, onPostgres(t), func(r *rig) {
-		r.routing = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}], remindAfter: [1s, 6s], escalate: [{after: 3s, to: onDuty}, {after: 7s, to: "telegram:-1009999"}]}`
+		r.routing = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}], remindAfter: [4s, 10s], escalate: [{after: 7s, to: onDuty}, {after: 12s, to: "telegram:-1009999"}]}`
 		r.tools = "    onDuty: [{name: ops, among: [bob], timezone: UTC, rotation: [bob], handoff: \"09:00\"}]\n"
 	})
 	lobby := a.tg.AddChat(fakechat.TelegramChatSpec{Type: fakechat.TelegramSupergroup, ID: -1009999, Title: "lobby"})
