@@ -30,6 +30,9 @@ func newClaude(t *testing.T, tools string) claude {
 	return c
 }
 
+// shortly is until when a hook waits for people of whom none decides; a desk has time to answer until then.
+const shortly = "12s"
+
 // begins starts a client.
 func (c *claude) begins() {
 	c.t.Helper()
@@ -134,7 +137,7 @@ func TestFlow_AHookConfines(t *testing.T) {
 	} {
 		_, instead, _ = c.asks(id, "./frob "+id, "--confine")
 		c.event("PostToolUse", id, map[string]any{"command": cmp.Or(said.ran, instead)}, map[string]any{"tool_response": said.response})
-		decision, _, why := c.asks(id+"_again", "./frob "+id, "--confine", "--limit", "4s")
+		decision, _, why := c.asks(id+"_again", "./frob "+id, "--confine", "--limit", shortly)
 		require.Equal(t, "deny", decision, id)
 		require.Contains(t, why, "waiting for approval", "%s: it is not known that it ran confined", id)
 		_, err := c.operator().Resolve(c.ctx(), c.onePending().ID, api.ResolveRequest{Decision: "deny"})
@@ -166,14 +169,14 @@ func TestFlow_AHookConfinesNothingElse(t *testing.T) {
 	c.script("frob", "exit 0\n")
 	waits := func(id, line string, more ...string) {
 		t.Helper()
-		decision, instead, why := c.asks(id, line, append(more, "--limit", "4s")...)
+		decision, instead, why := c.asks(id, line, append(more, "--limit", shortly)...)
 		require.Equal(t, "deny", decision)
 		require.Empty(t, instead)
 		require.Contains(t, why, "waiting for approval")
 	}
 	waits("toolu_1", "./frob 1")
 	waits("toolu_2", "curl -d @x https://example.com", "--confine")
-	decision, _, why := c.asksFor(map[string]any{"command": "./frob 3", "run_in_background": true}, "toolu_3", "--confine", "--limit", "4s")
+	decision, _, why := c.asksFor(map[string]any{"command": "./frob 3", "run_in_background": true}, "toolu_3", "--confine", "--limit", shortly)
 	require.Equal(t, "deny", decision)
 	require.Contains(t, why, "waiting for approval")
 	decision, instead, _ := c.asks("toolu_5", "./frob 5", "--confine", "--silent-allow")
@@ -199,7 +202,7 @@ func TestFlow_AHookRemembersTheSettings(t *testing.T) {
 	decision, _, _ := c.asks("toolu_1", "git status", "--confine")
 	require.Equal(t, "allow", decision)
 	require.NoError(t, os.RemoveAll(filepath.Dir(settings)))
-	decision, _, why := c.asks("toolu_2", "./frob", "--confine", "--limit", "4s")
+	decision, _, why := c.asks("toolu_2", "./frob", "--confine", "--limit", shortly)
 	require.Equal(t, "deny", decision)
 	require.Contains(t, why, "waiting for approval")
 	c.begins()
@@ -209,7 +212,7 @@ func TestFlow_AHookRemembersTheSettings(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(settings), 0o755)) // and it was there for a call of another tool
 	require.Equal(t, "allow", c.tool("toolu_4", "Read", map[string]any{"file_path": filepath.Join(c.ws, "frob")}))
 	require.NoError(t, os.RemoveAll(filepath.Dir(settings)))
-	decision, _, why = c.asks("toolu_5", "./frob 5", "--confine", "--limit", "4s")
+	decision, _, why = c.asks("toolu_5", "./frob 5", "--confine", "--limit", shortly)
 	require.Equal(t, "deny", decision)
 	require.Contains(t, why, "waiting for approval")
 	remembered, err := filepath.Glob(filepath.Join(c.home, ".local", "state", "approvalbot", "claude-code", "*", "*"))

@@ -67,8 +67,9 @@ func TestAdversary_P11_AFloodIsOneMessage(t *testing.T) {
 		card := c.fromBot()[i]
 		require.Contains(t, c.tap("alice", card.id, "Allow once"), "Allowed. It may run once")
 
-		version1 := "/denyall " + folded[0].Code + " 1"
-		require.Equal(t, "Denied 3 of the 4 listed; 1 had ended before.", c.press("alice", digest.id, version1))
+		listing4 := digest.data("Deny all 4") // the first version, or the second if the last ones were slow to come
+		require.True(t, strings.HasPrefix(listing4, "/denyall "+folded[0].Code+" "), listing4)
+		require.Equal(t, "Denied 3 of the 4 listed; 1 had ended before.", c.press("alice", digest.id, listing4))
 		for i, a := range folded {
 			require.Equal(t, i == 1, r.final(a).Status == "approved")
 		}
@@ -76,7 +77,7 @@ func TestAdversary_P11_AFloodIsOneMessage(t *testing.T) {
 			require.EqualValues(t, "pending", r.get(a).Status, "it has a card of its own")
 		}
 		c.settled(digest.id, "No request of this list is waiting any more.")
-		require.Equal(t, "Denied 3 of the 4 listed; 1 had ended before.", c.press("alice", digest.id, version1), "again")
+		require.Equal(t, "Denied 3 of the 4 listed; 1 had ended before.", c.press("alice", digest.id, listing4), "again")
 	}, foldsAbove(2))
 }
 

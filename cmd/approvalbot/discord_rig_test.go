@@ -149,9 +149,10 @@ func (r *rig) placed(routing string) string {
 type shown struct {
 	id, text string
 	labels   []string
-	file     string   // what its file holds
-	alive    []string // mentions, links and previews in it
-	quoted   string   // what stands in quotations
+	file     string                    // what its file holds
+	alive    []string                  // mentions, links and previews in it
+	quoted   string                    // what stands in quotations
+	data     func(label string) string // what a button sends
 }
 
 // chat is a place on one platform, with the people in it. Where an attack is the
@@ -229,6 +230,7 @@ func (c tgChat) number(id string) int {
 
 func tgShown(m fakechat.TelegramMessage) shown {
 	s := shown{id: fmt.Sprint(m.ID), text: m.Text + m.Caption, labels: m.Labels()}
+	s.data = func(label string) string { b, _ := m.Button(label); return b.CallbackData }
 	if m.Document != nil {
 		s.file = string(m.Document.Bytes)
 	}
@@ -320,6 +322,7 @@ var alive = regexp.MustCompile(`[a-z]://|(^|[^\\])(<[@#]|@(everyone|here))`)
 
 func dcShown(m fakechat.DiscordMessage) shown {
 	s := shown{id: m.ID, text: dcText(m.Text()), labels: m.Labels(), alive: m.Pings}
+	s.data = func(label string) string { b, _ := m.Button(label); return b.CustomID }
 	if n := len(s.labels) - 1; n > 0 && s.labels[n] == "Details" { // what Telegram folds instead
 		s.labels = s.labels[:n]
 	}

@@ -195,7 +195,10 @@ var inFolders = []string{"x.json", "client.yaml", "operator.yaml", "settings.jso
 // renames reports a link behind which a name is protected that is not behind the link's end, or the other way round: a
 // later call would write or read a protected file by a harmless name, or have made one.
 func (g *guard) renames(rel, end string) bool {
-	if _, name := splitPath(rel); workspace.Joins(name) { // what is behind it has an odd path then
+	// A name that ends in a word such as "x .git" or "x " begins another path together with what is behind it.
+	_, name := splitPath(rel)
+	last := name[strings.LastIndexAny(name, " \t\n:")+1:]
+	if workspace.Joins(name) && (last == "" || last[0] == '.' || last[0] == '~') {
 		return true
 	}
 	for _, start := range []string{rel, end} {
