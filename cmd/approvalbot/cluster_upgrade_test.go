@@ -82,8 +82,11 @@ func (c *chaos) decidedAcross(asks, claims *process, id string) {
 	c.known(asks, a, card.id)
 	require.Equal(c.t, "Allowed. It may run once, within 5 minutes.", c.told(c.people[0].TapData(c.chats[0], messageNumber(card.id), "/approve "+a.Code)))
 	require.Equal(c.t, api.Approved, c.ends(claims, a).Status)
-	claim, err := claims.client(agentSecret).Claim(c.t.Context(), a.ID, api.ClaimRequest{})
-	require.NoError(c.t, err)
+	var claim api.Claim
+	c.persist(func() (err error) {
+		claim, err = claims.client(agentSecret).Claim(c.t.Context(), a.ID, api.ClaimRequest{})
+		return err
+	})
 	require.JSONEq(c.t, fmt.Sprintf(`{"for":%q}`, id), string(claim.Params))
 }
 
