@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"approvalbot/api"
 	"approvalbot/internal/hook/live"
 )
 
@@ -80,6 +81,25 @@ func TestAgents_K7_K9_CommandsRunConfined(t *testing.T) {
 	require.NotNil(t, a.Confined)
 	require.NotNil(t, a.Result)
 
+	// The client goes by settings that come and go within one command, and says so before it does.
+	repository := c.command()
+	repository.Path, repository.Args = "/bin/sh", []string{"sh", "-ec", `git init -q -b main . && git add frob && git commit -q -m one
+		git switch -q -c other && mkdir .claude && echo '{"permissions": {"deny": ["Bash(./frob:*)"]}}' >.claude/settings.json
+		git add .claude && git commit -q -m two && git switch -q main`}
+	repository.Dir = c.ws
+	repository.Env = append(repository.Env, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	own()
+	said, err = repository.CombinedOutput()
+	require.NoError(t, err, string(said))
+	runs("git switch other && sleep 4 && git switch main")
+	require.Equal(t, api.Approved, c.newest().Status)
+	remembered, err := filepath.Glob(filepath.Join(l.Home, ".local", "state", "approvalbot", "claude-code", "*", "*"))
+	require.NoError(t, err)
+	require.Len(t, remembered, 1)
+	text, err := os.ReadFile(remembered[0])
+	require.NoError(t, err)
+	require.Equal(t, "not alone", string(text))
+
 	got = runs("./frob 7")
 	require.Contains(t, strings.Join(got.Read, "\n"), "The same command again asks a person")
 	require.EqualValues(t, "failed", c.newest().Result.Status)
@@ -94,7 +114,7 @@ func TestAgents_K7_K9_CommandsRunConfined(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(rules), 0o755))
 		require.NoError(t, os.WriteFile(rules, []byte(`{"permissions": {"ask": ["Bash(./frob:*)"]}}`), 0o644))
 	}
-	text, err := os.ReadFile(filepath.Join(c.ws, "ran.txt"))
+	text, err = os.ReadFile(filepath.Join(c.ws, "ran.txt"))
 	require.NoError(t, err)
 	require.Equal(t, "run\nrun\n", string(text), "no original ran")
 }

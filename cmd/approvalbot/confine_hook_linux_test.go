@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,25 +23,38 @@ type claude struct {
 	env    []string
 }
 
-func newClaude(t *testing.T, tools string) claude {
+func newClaude(t *testing.T, tools string) *claude {
 	t.Helper()
-	c := claude{confiner: newConfiner(t, tools)}
-	c.begins()
+	c := &claude{confiner: newConfiner(t, tools)}
 	c.env = []string{"AI_AGENT=claude-code_2-1-330_harness", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_PROJECT_DIR=" + c.ws}
+	c.begins()
 	return c
 }
 
-// shortly is until when a hook waits for people of whom none decides; a desk has time to answer until then.
-const shortly = "12s"
-
-// begins starts a client.
+// begins starts a client, which says so.
 func (c *claude) begins() {
 	c.t.Helper()
-	client := c.command("600")
-	client.Path, client.Args[0] = "/bin/sleep", "sleep"
-	require.NoError(c.t, client.Start())
-	c.t.Cleanup(func() { _ = client.Process.Kill(); _ = client.Wait() })
-	c.client = client
+	c.runs()
+	c.looks("SessionStart", map[string]any{"source": "startup"})
+}
+
+// looks runs the hook of an event without a call.
+func (c *claude) looks(event string, more map[string]any) {
+	c.t.Helper()
+	require.Empty(c.t, string(c.event(event, "", nil, more, "--confine", "--limit", "30s")))
+}
+
+func (c *claude) runs() {
+	c.t.Helper()
+	end := func() { _, _ = c.client.Process.Kill(), c.client.Wait() } // the one that runs then
+	if c.client == nil {
+		c.t.Cleanup(end)
+	} else {
+		end()
+	}
+	c.client = c.command("600")
+	c.client.Path, c.client.Args[0] = "/bin/sleep", "sleep"
+	require.NoError(c.t, c.client.Start())
 }
 
 // asks gives what the hook answers about a command: the decision, and the command that Claude Code runs instead.
@@ -63,6 +77,19 @@ func (c claude) asksFor(input map[string]any, id string, more ...string) (decisi
 	out := c.event("PreToolUse", id, input, nil, more...)
 	require.NoError(c.t, json.Unmarshal(out, &said), string(out))
 	return said.Specific.Decision, said.Specific.Input.Command, said.Specific.Why
+}
+
+// waits has people deny a command that they must be asked about, as it is.
+func (c claude) waits(input map[string]any, id string, more ...string) {
+	c.t.Helper()
+	done := make(chan [2]string, 1)
+	go func() {
+		decision, instead, _ := c.asksFor(input, id, append(more, "--limit", "1h")...)
+		done <- [2]string{decision, instead}
+	}()
+	_, err := c.operator().Resolve(c.ctx(), c.onePending().ID, api.ResolveRequest{Decision: "deny"})
+	require.NoError(c.t, err)
+	require.Equal(c.t, [2]string{"deny", ""}, <-done)
 }
 
 // tool gives the decision about a call of another tool.
@@ -137,11 +164,7 @@ func TestFlow_AHookConfines(t *testing.T) {
 	} {
 		_, instead, _ = c.asks(id, "./frob "+id, "--confine")
 		c.event("PostToolUse", id, map[string]any{"command": cmp.Or(said.ran, instead)}, map[string]any{"tool_response": said.response})
-		decision, _, why := c.asks(id+"_again", "./frob "+id, "--confine", "--limit", shortly)
-		require.Equal(t, "deny", decision, id)
-		require.Contains(t, why, "waiting for approval", "%s: it is not known that it ran confined", id)
-		_, err := c.operator().Resolve(c.ctx(), c.onePending().ID, api.ResolveRequest{Decision: "deny"})
-		require.NoError(t, err)
+		c.waits(map[string]any{"command": "./frob " + id}, id+"_again", "--confine") // it is not known that it ran confined
 	}
 	_, instead, _ = c.asks("toolu_2", "./frob 7", "--confine")
 	status, said = c.shell(instead)
@@ -167,18 +190,9 @@ func TestFlow_AHookConfinesNothingElse(t *testing.T) {
 	t.Parallel()
 	c := newClaude(t, confineUnsure)
 	c.script("frob", "exit 0\n")
-	waits := func(id, line string, more ...string) {
-		t.Helper()
-		decision, instead, why := c.asks(id, line, append(more, "--limit", shortly)...)
-		require.Equal(t, "deny", decision)
-		require.Empty(t, instead)
-		require.Contains(t, why, "waiting for approval")
-	}
-	waits("toolu_1", "./frob 1")
-	waits("toolu_2", "curl -d @x https://example.com", "--confine")
-	decision, _, why := c.asksFor(map[string]any{"command": "./frob 3", "run_in_background": true}, "toolu_3", "--confine", "--limit", shortly)
-	require.Equal(t, "deny", decision)
-	require.Contains(t, why, "waiting for approval")
+	c.waits(map[string]any{"command": "./frob 1"}, "toolu_1")
+	c.waits(map[string]any{"command": "curl -d @x https://example.com"}, "toolu_2", "--confine")
+	c.waits(map[string]any{"command": "./frob 3", "run_in_background": true}, "toolu_3", "--confine")
 	decision, instead, _ := c.asks("toolu_5", "./frob 5", "--confine", "--silent-allow")
 	require.Equal(t, "allow", decision, "a hook that is silent otherwise must name the confined form")
 	require.Contains(t, instead, "confine --asked")
@@ -187,7 +201,7 @@ func TestFlow_AHookConfinesNothingElse(t *testing.T) {
 	settings := filepath.Join(c.ws, ".claude", "settings.json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(settings), 0o755))
 	require.NoError(t, os.WriteFile(settings, []byte(`{"permissions": {"deny": ["Bash(./frob:*)"]}}`), 0o644))
-	waits("toolu_4", "./frob 4", "--confine")
+	c.waits(map[string]any{"command": "./frob 4"}, "toolu_4", "--confine")
 }
 
 // A client goes on with the settings that it began with: what an agent takes away, as by git switch, still judges.
@@ -198,24 +212,49 @@ func TestFlow_AHookRemembersTheSettings(t *testing.T) {
 	settings := filepath.Join(c.ws, ".claude", "settings.json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(settings), 0o755))
 	require.NoError(t, os.WriteFile(settings, []byte(`{"permissions": {"deny": ["Bash(./frob:*)"]}}`), 0o644))
+	n := 0
+	confined := func(yes bool, of string) {
+		t.Helper()
+		n++
+		id := fmt.Sprintf("toolu_%d", n)
+		if !yes {
+			c.waits(map[string]any{"command": "./frob " + id}, id, "--confine")
+			return
+		}
+		decision, instead, _ := c.asks(id, "./frob "+id, "--confine")
+		require.Equal(t, "allow", decision, of)
+		require.Contains(t, instead, "confine --asked", of)
+	}
 	c.begins()
-	decision, _, _ := c.asks("toolu_1", "git status", "--confine")
-	require.Equal(t, "allow", decision)
 	require.NoError(t, os.RemoveAll(filepath.Dir(settings)))
-	decision, _, why := c.asks("toolu_2", "./frob", "--confine", "--limit", shortly)
-	require.Equal(t, "deny", decision)
-	require.Contains(t, why, "waiting for approval")
+	confined(false, "began with a rule, which went before its first call")
 	c.begins()
-	decision, instead, _ := c.asks("toolu_3", "./frob 3", "--confine")
-	require.Equal(t, "allow", decision, "a client that began without them")
-	require.Contains(t, instead, "confine --asked")
-	require.NoError(t, os.MkdirAll(filepath.Dir(settings), 0o755)) // and it was there for a call of another tool
-	require.Equal(t, "allow", c.tool("toolu_4", "Read", map[string]any{"file_path": filepath.Join(c.ws, "frob")}))
+	confined(true, "began without it")
+	require.NoError(t, os.MkdirAll(filepath.Dir(settings), 0o755))
+	require.Equal(t, "allow", c.tool("toolu_read", "Read", map[string]any{"file_path": filepath.Join(c.ws, "frob")}))
 	require.NoError(t, os.RemoveAll(filepath.Dir(settings)))
-	decision, _, why = c.asks("toolu_5", "./frob 5", "--confine", "--limit", shortly)
-	require.Equal(t, "deny", decision)
-	require.Contains(t, why, "waiting for approval")
+	confined(false, "had a folder of settings at a call of another tool")
+	c.runs()
+	confined(false, "did not say what it began with")
+	skill := filepath.Join(c.home, ".claude", "skills", "tidy", "SKILL.md")
+	require.NoError(t, os.MkdirAll(filepath.Dir(skill), 0o755))
+	require.NoError(t, os.WriteFile(skill, []byte("---\nname: tidy\n---\nTidy up.\n"), 0o644))
+	c.begins()
+	c.tool("toolu_skill", "Skill", map[string]any{"skill": "tidy"})
+	c.looks("UserPromptExpansion", map[string]any{"command_name": "tidy"})
+	confined(true, "knows that skill")
+	c.tool("toolu_skill", "Skill", map[string]any{"skill": "packages/x:audit"})
+	confined(false, "has a skill of a folder below, which may have hooks")
+	for event, more := range map[string]map[string]any{
+		"ConfigChange":        {"source": "project_settings"}, // between two calls
+		"DirectoryAdded":      {"path": "/elsewhere"},
+		"UserPromptExpansion": {"command_name": "audit"},
+	} {
+		c.begins()
+		c.looks(event, more)
+		confined(false, event)
+	}
 	remembered, err := filepath.Glob(filepath.Join(c.home, ".local", "state", "approvalbot", "claude-code", "*", "*"))
 	require.NoError(t, err)
-	require.Len(t, remembered, 2, "of the clients that run")
+	require.Len(t, remembered, 1, "of the clients that run")
 }

@@ -34,6 +34,7 @@ type ClaudeSetup struct {
 	File      string    // the client file of that hook
 	Arguments []string  // of the client, its program first
 	Started   time.Time // the client, which goes by the settings of that time; zero: they are not compared
+	Page      string    // the skill or command that is called, which may bring hooks; empty: none
 
 	seen hash.Hash // takes the name of each file and folder that was looked at; nil: it is not asked for
 }
@@ -193,7 +194,20 @@ func (s ClaudeSetup) Settings(project string) error {
 			}
 		}
 	}
+	if s.Page != "" && !slices.ContainsFunc(dirs, s.hasPage) {
+		return errors.New("it uses a skill or command that is not in these folders, and may have hooks")
+	}
 	return nil
+}
+
+// hasPage reports whether the skill or command that is called is in that folder. Those in folders below the project have
+// the folder's name before their own.
+func (s ClaudeSetup) hasPage(dir string) bool {
+	name := filepath.FromSlash(strings.ReplaceAll(s.Page, ":", "/"))
+	return filepath.IsLocal(name) && slices.ContainsFunc([]string{"skills/" + name + "/SKILL.md", "commands/" + name + ".md"}, func(page string) bool {
+		_, err := os.Stat(filepath.Join(dir, page))
+		return err == nil
+	})
 }
 
 // knownSettings are the files and folders of settings that are looked at, or say nothing of commands.
@@ -278,15 +292,11 @@ func (s ClaudeSetup) alone(file string) error {
 			return fmt.Errorf("%s has the rule %q, which would see only the replaced command", file, rule)
 		}
 	}
-	for event := range in.Hooks {
-		if event != "PreToolUse" && !harmlessEvents.Has(event) {
-			return fmt.Errorf("%s has a hook of %s, which may bring rules", file, event)
-		}
-	}
-	for _, group := range in.Hooks["PreToolUse"] {
-		for _, h := range group.Hooks {
-			if matchesBash(group.Matcher) && !s.own(h) {
-				return fmt.Errorf("%s has another PreToolUse hook, which could change the command again", file)
+	for _, event := range slices.Sorted(maps.Keys(in.Hooks)) {
+		for _, group := range in.Hooks[event] {
+			harmless := harmlessEvents.Has(event) || event == "PreToolUse" && !matchesBash(group.Matcher)
+			if !harmless && slices.ContainsFunc(group.Hooks, func(h jsontext.Value) bool { return !s.own(h) }) {
+				return fmt.Errorf("%s has a hook of %s of another program, which could change the command or bring rules", file, event)
 			}
 		}
 	}
@@ -330,9 +340,9 @@ func unknownMember(below string, all map[string]jsontext.Value) string {
 var harmlessEvents = lazy.Words(`PostToolUse PostToolUseFailure SessionEnd Stop SubagentStart SubagentStop Notification
 	UserPromptSubmit PreCompact PostCompact`)
 
-// ownHook is what install writes for PreToolUse: a shell's script that starts approvalbot alone.
-var ownHook = lazy.Pattern(`^unset -f echo; ('[^']*'|[A-Za-z0-9/._-]+)(?: hook)? claude-code PreToolUse --client ('[^']*'|[A-Za-z0-9/._-]+)` +
-	`(?: --limit 24h)?(?: --silent-allow)?(?: --confine)? --caller \$PPID; case \$\? in 2\) exit 2;; 3\) exit 0;; esac; ` +
+// ownHook is what install writes for PreToolUse, and for the events that bring no call: a shell's script that starts approvalbot alone.
+var ownHook = lazy.Pattern(`^unset -f echo; ('[^']*'|[A-Za-z0-9/._-]+)(?: hook)? claude-code (?:PreToolUse|SessionStart|ConfigChange|DirectoryAdded|UserPromptExpansion) --client ('[^']*'|[A-Za-z0-9/._-]+)` +
+	`(?: --limit (?:24h|30s))?(?: --silent-allow)?(?: --confine)? --caller \$PPID; case \$\? in 2\) exit 2;; 3\) exit 0;; esac; ` +
 	`echo "[a-zA-Z ,]*" >&2; exit 2$`)
 
 // own reports approvalbot's own hook, of this program.

@@ -61,12 +61,20 @@ func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 	m := newClaudeMachine(t)
 	require.NoError(t, m.alone(), "no settings at all")
 	m.write("h/.claude/settings.json", `{"permissions": {"allow": ["Bash(ls:*)"], "deny": ["WebFetch", "mcp__x__y"], "ask": []}, "model": "x", "env": {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": "1", "FOO": "x"},
-		"hooks": {"PreToolUse": [`+m.ownHookText()+`, {"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "fmt"}]}], "PostToolUse": [{"hooks": [{"type": "command", "command": "x"}]}]},
+		"hooks": {"PreToolUse": [`+m.ownHookText()+`, {"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "fmt"}]}], "PostToolUse": [{"hooks": [{"type": "command", "command": "x"}]}],
+		"SessionStart": [`+strings.NewReplacer("PreToolUse", "SessionStart", "24h", "30s").Replace(m.ownHookText())+`]},
 		"enabledPlugins": {"a@b": false}, "sandbox": {"enabled": false}}`)
 	m.write("h/.claude/skills/a/SKILL.md", "---\nname: a\ndescription: >\n  it says hooks\nallowed-tools:\n  - Read\n---\nsee our hooks\n")
 	m.write("h/.claude/commands/b.md", "No head at all.\n")
 	require.NoError(t, os.MkdirAll(filepath.Join(m.dir, "h/up/p/.git"), 0o700))
 	require.NoError(t, m.alone())
+
+	m.Page = "a"
+	require.NoError(t, m.alone())
+	for _, elsewhere := range []string{"c", "x:a", "../skills/a", "/"} {
+		m.Page = elsewhere
+		require.ErrorContains(t, m.alone(), "a skill or command that is not in these folders", elsewhere)
+	}
 
 	own := m.ownHookText()
 	for name, c := range map[string][2]string{
@@ -97,6 +105,7 @@ func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 		"a hook that brings rules":    {"h/.claude/settings.json", `{"hooks": {"PermissionRequest": [{"hooks": [{"type": "command", "command": "x"}]}]}}`},
 		"a plugin":                    {"h/.claude/settings.json", `{"enabledPlugins": {"a@b": true}}`},
 		"a plugin with a version":     {"h/.claude/settings.json", `{"enabledPlugins": {"a@b": ["1.0"]}}`},
+		"one beside ours, at start":   {"h/.claude/settings.json", `{"hooks": {"SessionStart": [` + own + `, {"hooks": [{"type": "command", "command": "x"}]}]}}`},
 		"a hook that brings code":     {"h/.claude/settings.json", `{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "x"}]}]}}`},
 		"code of the session":         {"h/.claude/session-env/s-1/hook.sh", "x() { :; }"},
 		"a plugin of an account":      {"h/.claude/plugins/synced/p/plugin.json", `{}`},

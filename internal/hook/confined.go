@@ -18,6 +18,34 @@ const Profile = "v1"
 // an event may say that its calls run confined.
 func (e Event) Confines() bool { return e.dialect.answer != nil }
 
+// The events of Claude Code at which a hook that confines looks at the client's settings. No call is asked for at them.
+const (
+	SessionStart = "SessionStart"        // the client has read its settings
+	ConfigChange = "ConfigChange"        // before it goes by others, which may be gone again at the next call
+	DirAdded     = "DirectoryAdded"      // it goes by the skills of another folder, too; nothing that is looked at says so
+	PageIsTyped  = "UserPromptExpansion" // a person calls a skill or a command; the model does with the tool Skill
+)
+
+// Looks reports whether that event is one of these.
+func (r Runtime) Looks(event string) bool {
+	return r.Name == "claude-code" && slices.Contains([]string{SessionStart, ConfigChange, DirAdded, PageIsTyped}, event)
+}
+
+// PageOf is the skill or the command that a hook's body says is called; empty if it is none.
+func PageOf(raw []byte) string {
+	b := readBody(raw)
+	if b.text("tool_name") != "Skill" {
+		return b.text("command_name")
+	}
+	var in struct {
+		Skill string `json:"skill"`
+	}
+	if jsonv2.Unmarshal(b.members["tool_input"], &in) != nil || in.Skill == "" {
+		return "/" // of which there is none
+	}
+	return in.Skill
+}
+
 // confined is the allow of a call that may run confined alone.
 func (e Event) confined(c Call, v Verdict, note string) Answer {
 	input := replaced(c, *v.Confined)

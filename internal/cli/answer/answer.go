@@ -127,6 +127,10 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 		return deny("%s", hook.Failed(err))
 	}
 	e := rt.EventOf(body)
+	if len(words) == 2 && rt.Looks(words[1]) {
+		confiner(f, words[1], body)
+		return 0
+	}
 	if len(words) == 2 {
 		named, known := rt.Event(words[1])
 		if !known {
@@ -154,7 +158,7 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 		c.From = place(ctx, c.Workdir, c.From)
 	}
 	if f.Confine && e.Confines() { // what the client's first call sees is remembered, so each call looks
-		if own := confiner(f.Caller, f.Client); c.Confinable() {
+		if own := confiner(f, e.Name, body); c.Confinable() {
 			c.Confiner = own
 		}
 	}

@@ -19,11 +19,11 @@ import (
 	"approvalbot/internal/hook"
 )
 
-// confiner is this program, if it can confine a command of the client with that process id, whose hook has that client
-// file; else it is empty, and the
-// call is asked for as it is. doctor says why.
-func confiner(client int, file string) []string {
+// confiner is this program, if it can confine a command of the client that calls the hook with these flags, for an event
+// with this body; else it is empty, and the call is asked for as it is. doctor says why. It remembers what it saw.
+func confiner(f Flags, event string, body []byte) []string {
 	program, err := os.Executable()
+	client := f.Caller
 	if err != nil || !confine.Possible() || client <= 0 {
 		return nil
 	}
@@ -40,13 +40,13 @@ func confiner(client int, file string) []string {
 		return nil
 	}
 	words := func(text []byte) []string { return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00") }
-	setup := hook.ClaudeSetup{Environ: os.Environ(), Began: words(began), Home: os.Getenv("HOME"), Program: program, File: file,
-		Started: since.at, Arguments: words(line)}
+	setup := hook.ClaudeSetup{Environ: os.Environ(), Began: words(began), Home: os.Getenv("HOME"), Program: program, File: f.Client,
+		Started: since.at, Arguments: words(line), Page: hook.PageOf(body)}
 	seen, err := setup.Alone()
-	if err != nil {
+	if err != nil || event == hook.ConfigChange || event == hook.DirAdded {
 		seen = notAlone
 	}
-	if !alwaysSaw(client, since.ticks, seen) {
+	if !alwaysSaw(client, since.ticks, seen, event == hook.SessionStart) {
 		return nil
 	}
 	return []string{program}
@@ -55,9 +55,9 @@ func confiner(client int, file string) []string {
 // notAlone is seen where something else may judge or change commands.
 const notAlone = "not alone"
 
-// alwaysSaw reports whether each call of a client's process saw the same of its settings, and nothing else that judges: the
-// client goes on with what it read, whatever an agent has removed since.
-func alwaysSaw(client int, ticks, seen string) bool {
+// alwaysSaw reports whether a client's process saw the same of its settings when it started as at each call since, and
+// nothing else that judges: the client goes on with what it read, whatever an agent has removed since.
+func alwaysSaw(client int, ticks, seen string, starts bool) bool {
 	state, err := confine.State(os.Getenv("HOME"), os.Getenv("XDG_STATE_HOME"))
 	if err != nil {
 		return false
@@ -69,17 +69,19 @@ func alwaysSaw(client int, ticks, seen string) bool {
 	dir := filepath.Join(filepath.Dir(state), "claude-code", strings.Trim(numbers, "pid:[]"))
 	name := filepath.Join(dir, fmt.Sprintf("%d-%s", client, ticks))
 	before, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if starts && errors.Is(err, fs.ErrNotExist) {
 		before, err = firstSaw(dir, name, seen)
 	}
 	if err == nil && seen != notAlone && string(before) == seen {
 		return true
 	}
-	_ = os.WriteFile(name, []byte(notAlone), 0o600) // if it cannot be written, the next call compares with the first again
+	if err := os.MkdirAll(dir, 0o700); err == nil {
+		_ = os.WriteFile(name, []byte(notAlone), 0o600) // if it cannot be written, the next call compares with the start again
+	}
 	return false
 }
 
-// firstSaw remembers what a client's first call saw, and gives what is remembered: another call may have been quicker.
+// firstSaw remembers what a client saw at its start, and gives what is remembered: another event may have been quicker.
 func firstSaw(dir, name, seen string) ([]byte, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

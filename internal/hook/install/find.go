@@ -31,7 +31,7 @@ func Find(o Options) (found Options, ok bool) {
 			}
 			found.Silent = found.Silent || strings.Contains(part, silentFlag)
 			found.Confine = found.Confine || strings.Contains(part, confineFlag)
-			if e, _ := o.Runtime.Event(t.event); e.Phase != hook.After {
+			if e, _ := o.Runtime.Event(t.event); e.Phase != hook.After && !t.looks {
 				asks[t.beside] = true
 			}
 		}

@@ -68,6 +68,7 @@ type target struct {
 	event  string // for the hook's command
 	limit  string // the time limit that text gives the hook; empty means the runtime's default
 	beside bool   // it is for --beside
+	looks  bool   // it is for --confine
 	runs   bool   // of wholeFile: it is a program
 }
 
@@ -119,6 +120,15 @@ func reports(text string, beside bool, files map[Scope]string) (out []target) {
 	return out
 }
 
+// looks are the targets by which a hook that confines sees the client's settings between calls, too.
+func looks(files map[Scope]string) (out []target) {
+	for _, event := range []string{hook.SessionStart, hook.ConfigChange, hook.DirAdded, hook.PageIsTyped} {
+		t := target{list: []string{"hooks", event}, text: claudeReport, event: event, limit: "30s", looks: true}
+		out = append(out, everywhere(t, files)...)
+	}
+	return out
+}
+
 func join(lists ...[]target) []target { return slices.Concat(lists...) }
 
 // targets is what approvalbot is written as, by runtime. A runtime that is missing here
@@ -134,6 +144,7 @@ func targets(runtime string) []target {
 			everywhere(target{list: []string{"hooks", "PreToolUse"}, text: claudeHook, event: "PreToolUse", limit: day},
 				files),
 			reports(claudeReport, false, files),
+			looks(files),
 			everywhere(target{list: []string{"hooks", "PermissionRequest"}, text: claudeHook, event: "PermissionRequest",
 				limit: day, beside: true}, files),
 			// After a yes in the dialog this withdraws the card: Claude Code leaves the other one running.
@@ -338,7 +349,7 @@ func (o Options) command(t target) string {
 	if e, _ := o.Runtime.Event(t.event); o.Silent && e.CanBeSilent() {
 		limit += silentFlag
 	}
-	if e, _ := o.Runtime.Event(t.event); o.Confine && e.Confines() {
+	if e, _ := o.Runtime.Event(t.event); t.looks || o.Confine && e.Confines() {
 		limit += confineFlag
 	}
 	return "exec /bin/sh -c '" + attended + "' " + o.ask() + " " + o.Runtime.Name + " " + t.event +
@@ -395,7 +406,7 @@ func (o Options) chosen() ([]target, error) {
 	}
 	var out []target
 	for _, t := range all {
-		if t.scope == o.Scope && t.beside == o.Beside && t.form != onlyCopy {
+		if t.scope == o.Scope && t.beside == o.Beside && (!t.looks || o.Confine) && t.form != onlyCopy {
 			out = append(out, t)
 		}
 	}
