@@ -242,6 +242,7 @@ func TestFlow_AHookRemembersTheSettings(t *testing.T) {
 	c.begins()
 	c.tool("toolu_skill", "Skill", map[string]any{"skill": "tidy"})
 	c.looks("UserPromptExpansion", map[string]any{"command_name": "tidy"})
+	c.looks("UserPromptExpansion", map[string]any{"command_name": "init", "command_source": "builtin"})
 	confined(true, "knows that skill")
 	c.tool("toolu_skill", "Skill", map[string]any{"skill": "packages/x:audit"})
 	confined(false, "has a skill of a folder below, which may have hooks")

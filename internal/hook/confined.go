@@ -34,7 +34,10 @@ func (r Runtime) Looks(event string) bool {
 // PageOf is the skill or the command that a hook's body says is called; empty if it is none.
 func PageOf(raw []byte) string {
 	b := readBody(raw)
-	if b.text("tool_name") != "Skill" {
+	switch {
+	case slices.Contains([]string{"builtin", "bundled", "mcp"}, b.text("command_source")):
+		return "" // of the client, or of a server, which has no hooks
+	case b.text("tool_name") != "Skill":
 		return b.text("command_name")
 	}
 	var in struct {
