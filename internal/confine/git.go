@@ -97,10 +97,17 @@ func look(watches []*Watch, lists []*list) (*outside, error) {
 				if own.held(rel) {
 					o.lead(path.Join(root, rel))
 				}
+				if own.long() {
+					return nil, tooLong(root)
+				}
 			}
 		}
 	}
 	return o, nil
+}
+
+func tooLong(workspace string) error {
+	return fmt.Errorf("the links of workspace %s lead through too many folders; remove links, or name a smaller workspace", workspace)
 }
 
 // below gives the paths of a workspace relative to it.

@@ -17,13 +17,22 @@ import (
 
 // guard knows which names of one workspace are protected.
 type guard struct {
-	root  string            // of the workspace, clean and absolute
-	repos map[string]bool   // git's own directories before, relative to root
-	named map[string]bool   // folded paths that protected links lead to, or go through
-	above map[string]bool   // and the directories above them, where a link would lead elsewhere
-	steps int               // that were gone through links since the last list
-	real  map[string]string // what paths of the host are without links
+	root  string          // of the workspace, clean and absolute
+	repos map[string]bool // git's own directories before, relative to root
+	named map[string]bool // folded paths that protected links lead to, or go through
+	above map[string]bool // and the directories above them, where a link would lead elsewhere
+	trails
 }
+
+// trails is what was found out by following links since the last list.
+type trails struct {
+	steps  int               // a few microseconds each
+	real   map[string]string // what paths of the host are without links
+	places map[string]place  // of paths of the workspace
+}
+
+// long reports more steps than are gone. Of such a call nothing is kept, and such a workspace is refused.
+func (t *trails) long() bool { return t.steps > mostSteps }
 
 // place is how a directory is looked at.
 type place struct {
@@ -88,14 +97,14 @@ var kernel = []string{"/proc/", "/dev/", "/sys/", "/run/"}
 
 // mostSteps and mostLinks bound how long links are followed. Of a call that goes beyond it nothing is kept.
 const (
-	mostSteps = 4 << 20
+	mostSteps = 1 << 20
 	mostLinks = 64 << 20 // bytes of links and their names
 )
 
 // follow follows a path from a directory of the workspace through the links in it. It gives where the
 // path ends, the links that it went through, and whether it ends outside; end is then what is left.
 func (g *guard) follow(links map[string]string, at, rest string) (end string, through []string, outside bool) {
-	for rest != "" && g.steps <= mostSteps {
+	for rest != "" && !g.long() {
 		g.steps += 1 + len(at)/256
 		if inside, ok := strings.CutPrefix(rest, g.root+"/"); ok {
 			at, rest = "", inside
@@ -137,7 +146,7 @@ func (g *guard) inside(file string) (rel string, ok bool) {
 		g.real = map[string]string{"": "/"}
 	}
 	end := "/"
-	for i := 1; i < len(file) && g.steps <= mostSteps; i++ {
+	for i := 1; i < len(file) && !g.long(); i++ {
 		if file[i] != '/' {
 			continue
 		}
@@ -202,28 +211,45 @@ func (g *guard) renames(rel, end string) bool {
 		return true
 	}
 	for _, start := range []string{rel, end} {
-		from := g.at(g.top(), "", start)
-		if slices.ContainsFunc(inFolders, func(name string) bool { return g.at(from, start, name).Held }) {
+		from := g.placeOf(start)
+		if slices.ContainsFunc(inFolders, func(name string) bool { return g.below(from, start, name).Held }) {
 			return true
 		}
 	}
 	return false
 }
 
-// at gives the place of a path below a directory.
-func (g *guard) at(p place, dir, rel string) place {
+// below gives the place of a path in a directory.
+func (g *guard) below(p place, dir, rel string) place {
 	for name := range strings.SplitSeq(rel, "/") {
-		if p.Held || rel == "" {
+		if p.Held {
 			break
 		}
-		g.steps += len(p.Under) / 256 // a long path takes long to judge
+		g.steps += 2 + len(p.Under)/64 // a long path takes long to judge
 		p, dir = g.in(p, dir, name), join(dir, name)
 	}
 	return p
 }
 
+// placeOf gives the place of a path of the workspace; of one that is protected, that of its first part that is.
+func (g *guard) placeOf(rel string) place {
+	if rel == "" {
+		return g.top()
+	}
+	p, known := g.places[rel]
+	if !known {
+		dir, name := splitPath(rel)
+		p = g.below(g.placeOf(dir), dir, name)
+		if g.places == nil {
+			g.places = map[string]place{}
+		}
+		g.places[rel] = p
+	}
+	return p
+}
+
 // held reports a path that is protected by its names alone, or lies in a repository's own directory.
-func (g *guard) held(rel string) bool { return g.at(g.top(), "", rel).Held }
+func (g *guard) held(rel string) bool { return g.placeOf(rel).Held }
 
 // splitPath gives the directory and the name of a relative path.
 func splitPath(rel string) (dir, name string) {

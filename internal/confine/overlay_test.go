@@ -472,3 +472,33 @@ func TestOverlay_TwoWorkspacesAreKeptTogether(t *testing.T) {
 		require.NoFileExists(t, other+"/made")
 	}
 }
+
+// Links are followed for a few seconds at most; those of a large project take a small part of that.
+func TestLinks_AreFollowedForABoundedTime(t *testing.T) {
+	deep := strings.Repeat("abcdefghijklm/", 240)
+	odd := strings.Repeat("x"+strings.Repeat(".old", 62)+"/", 14)
+	usual, many, long := map[string]string{}, map[string]string{}, map[string]string{}
+	for i := range 3000 {
+		usual[fmt.Sprintf("node_modules/.pnpm/some-package@1.%d.0/node_modules/another-package", i)] = fmt.Sprintf("../../another-package@2.%d.0/node_modules/another-package", i)
+		many[fmt.Sprint(deep, i)], long[fmt.Sprint(odd, i)] = "x", "x"
+	}
+	for name, c := range map[string]struct {
+		links map[string]string
+		long  bool
+	}{"a project": {usual, false}, "deep": {many, true}, "odd": {long, true}} {
+		g := guard{root: "/work/app"}
+		_ = g.astray(c.links)
+		require.Equal(t, c.long, g.long(), "%s: %d steps", name, g.steps)
+		require.Less(t, g.steps, mostSteps+mostSteps/8, name)
+	}
+}
+
+// A folder of many files to which many links lead is not read again and again before each call.
+func TestLinks_ToFoldersAreReadForABoundedTime(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.ws, `mkdir big; (cd big; seq 20000 | xargs touch); for i in $(seq 15); do mkdir a$i; ln -s ../big a$i/.next; done`)
+	said, code := m.confined(t, "true")
+	require.Equal(t, NotConfined, code, said)
+	require.Contains(t, said, "too many links to and in folders of secrets")
+}

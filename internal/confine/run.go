@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
@@ -414,6 +415,11 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 		return 0, fmt.Errorf("bubblewrap did not start the command (%w): its own message is above. If that does not say what is wrong, "+
 			"run approvalbot doctor, which says what this machine lacks", err)
 	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && !errors.Is(err, unix.EPIPE) { // it succeeded, for it wrote to our pipe
+		fmt.Fprintf(c.Stderr, "approvalbot: the command's output could not be written: %v\n", err)
+		return 1, nil
+	}
 	return cmd.ProcessState.ExitCode(), nil
 }
 
@@ -458,12 +464,16 @@ func untilSignal(ctx context.Context) (context.Context, func()) {
 }
 
 // limits are set for the command alone, as the wrapper must go on: no more processes than a build needs, no memory images
-// of what died.
+// of what died. Of those one byte is the limit: with none the kernel starts a program of the host's that takes them
+// (core(5), core_pattern).
 func limits() {
-	for resource, most := range map[int]uint64{unix.RLIMIT_NPROC: 4096, unix.RLIMIT_CORE: 0} {
+	for resource, most := range map[int]uint64{unix.RLIMIT_NPROC: 4096, unix.RLIMIT_CORE: 1} {
 		var l unix.Rlimit
 		if unix.Getrlimit(resource, &l) == nil {
 			l.Cur, l.Max = min(l.Cur, most), min(l.Max, most)
+			if resource == unix.RLIMIT_CORE {
+				l.Cur = l.Max
+			}
 			_ = unix.Setrlimit(resource, &l)
 		}
 	}

@@ -359,9 +359,20 @@ while True: open("alive","a").write("x")'`,
 	_ = victim.Process.Kill()
 	_ = victim.Wait()
 
-	said, _ = m.confined(t, `dd if=/dev/zero of=/tmp/x bs=1M count=1100 2>&1; dd if=/dev/zero of=$HOME/x bs=1M count=1100 2>&1; python3 -c 'import resource as r; print(r.getrlimit(r.RLIMIT_NPROC)[1], r.getrlimit(r.RLIMIT_CORE)[1])'`)
+	said, _ = m.confined(t, `dd if=/dev/zero of=/tmp/x bs=1M count=1100 2>&1; dd if=/dev/zero of=$HOME/x bs=1M count=1100 2>&1; python3 -c 'import resource as r; r.setrlimit(r.RLIMIT_CORE, (0, 0)); print(r.getrlimit(r.RLIMIT_NPROC)[1], *r.getrlimit(r.RLIMIT_CORE))'`)
 	require.Equal(t, 2, strings.Count(said, "No space left"), said)
-	require.Contains(t, said, "4096 0\n")
+	require.Contains(t, said, "4096 1 1\n", "without a limit of one byte, the host's core_pattern may start a program")
+	said, _ = m.confined(t, `python3 -c '
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+def tries(f, *args):
+    try: print(f(*args), end=" ")
+    except OSError as e: print(errno.errorcode[e.errno], end=" ")
+tries(os.sched_setscheduler, 1, os.SCHED_IDLE, os.sched_param(0)), tries(os.sched_setparam, 1, os.sched_param(0))
+for which, who in (os.PRIO_PROCESS, 1), (os.PRIO_PGRP, 0), (os.PRIO_USER, 0), (os.PRIO_PROCESS, 0): tries(os.setpriority, which, who, 19)
+tries(os.sched_setscheduler, 0, os.SCHED_BATCH, os.sched_param(0))
+print(libc.klogctl(10, 0, 0), errno.errorcode[ctypes.get_errno()])'; nice -n 5 true && echo nice`)
+	require.Equal(t, "EPERM EPERM EPERM EPERM EPERM None None -1 ENOSYS\nnice\n", said, "processes that are not the caller's own keep their place")
 	said, _ = m.confined(t, `dd if=/dev/zero of=/dev/shm/x bs=1M count=1100 2>&1; echo x >/dev/shm/y; echo x >/dev/x && echo written; echo x >/dev/null`)
 	require.Contains(t, said, "No space left")
 	require.NotContains(t, said, "written")
@@ -512,7 +523,12 @@ func TestRun_ACallThatLeavesTooMuchKeepsNothing(t *testing.T) {
 	m.refused(t, ".", `mkdir k; for i in $(seq 410); do echo x >k/$i; done; ln -s k .aws`, ".aws")
 	m.refused(t, ".", `python3 -c '
 import os
-for i in range(17500): os.symlink("a/"*2000, "l%d" % i)'`, "links")
+for i in range(1500): os.symlink("a/"*2000, "l%d" % i)'`, "links")
+	m.refused(t, ".", `python3 -c '
+import os
+deep = "/".join(["abcdefghijklm"]*240)
+os.makedirs(deep), os.chdir(deep)
+for i in range(3000): os.symlink("x", "l%d" % i)'`, "too many links")
 	m.sh(t, m.ws, `mkdir gone`)
 	m.ws += "/gone"
 	cmd := m.wrapped(`echo ready; sleep 1000`)
@@ -527,4 +543,20 @@ for i in range(17500): os.symlink("a/"*2000, "l%d" % i)'`, "links")
 	m.sh(t, m.ws, `rm -r gone`)
 	said, code := m.confined(t, `true`)
 	require.Equal(t, 0, code, said)
+}
+
+// Output that cannot be written is no success, as it would be none without the wrapper. The work is kept.
+func TestRun_SaysThatOutputIsLost(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer full.Close()
+	var said strings.Builder
+	lost := m.wrapped(`echo x >kept; echo lost`)
+	lost.Stdout, lost.Stderr = full, &said
+	_ = lost.Run()
+	require.Equal(t, 1, lost.ProcessState.ExitCode(), "as without a wrapper")
+	require.Contains(t, said.String(), "the command's output could not be written")
+	require.FileExists(t, m.ws+"/kept")
 }

@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -25,7 +27,14 @@ var refused = []uint32{
 	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
-	unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE, unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES,
+	unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE, unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES, unix.SYS_SYSLOG,
+}
+
+// ofOthers are system calls that change how a process is scheduled, and the arguments that are zero if it is the caller:
+// with pid 1 behind thousands of others, a call would not end with its command.
+var ofOthers = map[uint32][]uint32{
+	unix.SYS_SETPRIORITY: {offsetFirst, offsetSecond}, unix.SYS_SCHED_SETSCHEDULER: {offsetFirst},
+	unix.SYS_SCHED_SETPARAM: {offsetFirst}, unix.SYS_SCHED_SETATTR: {offsetFirst},
 }
 
 // lastKnown is the last system call that was looked at for this filter: newer ones, such as file_setattr, are refused as a
@@ -34,7 +43,7 @@ const lastKnown = unix.SYS_MSEAL
 
 // Offsets in struct seccomp_data, and what a filter returns.
 const (
-	offsetCall, offsetArch, offsetFirst, offsetSecond = 0, 4, 16, 24
+	offsetCall, offsetArch, offsetFirst, offsetSecond, offsetThird = 0, 4, 16, 24, 32
 
 	allow = 0x7fff0000
 	kill  = 0x80000000
@@ -61,6 +70,10 @@ func filter() ([]byte, error) {
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: 1}, bpf.RetConstant{Val: fail | uint32(unix.ENOSYS)})
 	}
 	program = append(program, only(unix.SYS_SOCKET, offsetFirst, families, unix.EAFNOSUPPORT)...)
+	for _, call := range slices.Sorted(maps.Keys(ofOthers)) {
+		program = append(program, ownOnly(call, ofOthers[call])...)
+	}
+	program = append(program, keepImages()...)
 	program = append(program, requests()...)
 	raw, err := bpf.Assemble(append(program, bpf.RetConstant{Val: allow}))
 	if err != nil {
@@ -84,6 +97,34 @@ func only(call, offset uint32, values []uint32, errno unix.Errno) []bpf.Instruct
 		out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: n - uint8(i)})
 	}
 	return append(out, bpf.RetConstant{Val: fail | uint32(errno)}, bpf.RetConstant{Val: allow}, bpf.LoadAbsolute{Off: offsetCall, Size: 4})
+}
+
+// ownOnly refuses a call with one of these arguments.
+func ownOnly(call uint32, offsets []uint32) []bpf.Instruction {
+	n := uint8(len(offsets))
+	out := []bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: 2*n + 2}}
+	for i, at := range offsets {
+		out = append(out, bpf.LoadAbsolute{Off: at, Size: 4}, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 2*(n-uint8(i)) - 1})
+	}
+	return append(out, bpf.RetConstant{Val: allow}, bpf.RetConstant{Val: fail | uint32(unix.EPERM)})
+}
+
+// keepImages lets a process believe that it has set the limit of its memory images, which stays what limits made it.
+func keepImages() []bpf.Instruction {
+	return []bpf.Instruction{
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_SETRLIMIT, SkipTrue: 4},
+		bpf.LoadAbsolute{Off: offsetFirst, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.RLIMIT_CORE, SkipTrue: 1},
+		bpf.RetConstant{Val: fail}, bpf.RetConstant{Val: allow},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_PRLIMIT64, SkipTrue: 8},
+		bpf.LoadAbsolute{Off: offsetSecond, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.RLIMIT_CORE, SkipTrue: 4},
+		bpf.LoadAbsolute{Off: offsetThird, Size: 4}, // no address: it only asks
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 3},
+		bpf.LoadAbsolute{Off: offsetThird + 4, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 1},
+		bpf.RetConstant{Val: allow}, bpf.RetConstant{Val: fail},
+	}
 }
 
 // requests lets through what programs ask of terminals, pipes and sockets, and a few questions to files. Those of file

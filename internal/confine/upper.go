@@ -48,7 +48,7 @@ type change struct {
 func (w *Watch) judge(upper int) (*judgement, error) {
 	j := &judgement{guard: &w.guard, before: w.before, links: maps.Clone(w.before.Links), began: w.began,
 		protected: map[string]bool{}, meanwhile: map[string]bool{}}
-	j.steps, j.real = 0, nil // as the next call counts them
+	j.trails = trails{} // as the next call counts them
 	before := j.astray(w.before.Links)
 	var top, low unix.Stat_t
 	if err := unix.Fstat(upper, &top); err != nil || closed(top) {
@@ -69,7 +69,7 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 		return j, nil
 	}
 	// A link that was there before may lead elsewhere now.
-	j.steps, j.real = 0, nil // as the next call counts them
+	j.trails = trails{} // as the next call counts them
 	for rel, end := range j.astray(j.links) {
 		if was, is := before[rel]; !is || was != end || j.links[rel] != w.before.Links[rel] {
 			j.protected[rel] = true
@@ -79,7 +79,7 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 	for rel, target := range j.links {
 		size += len(rel) + len(target)
 	}
-	if j.steps > mostSteps/4 || size > mostLinks {
+	if j.long() || size > mostLinks {
 		return nil, errors.New("the workspace has too many links, or its links lead through too many folders")
 	}
 	return j, nil

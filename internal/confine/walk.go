@@ -36,6 +36,7 @@ type list struct {
 	beyond   map[string]string  // and those of which it lies outside the workspace, with where they lead
 	many     map[[2]uint64]bool // secrets that have more names than one
 	size     int                // of links and their names
+	names    int                // that were looked at
 	leaves   leaves
 	dirs     map[string]folder
 }
@@ -112,6 +113,7 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 		return fmt.Errorf("list %q: %w", rel, err)
 	}
 	_, own := splitPath(rel)
+	w.out.names += len(all)
 	has := func(name string) bool {
 		return slices.ContainsFunc(all, func(d dirent) bool { return strings.EqualFold(d.name, name) })
 	}
@@ -219,7 +221,7 @@ func (w *walker) secret(rel string, st unix.Stat_t) {
 	}
 }
 
-// mostLooked bounds how many links are followed from folders of secrets.
+// mostLooked bounds how many links are followed from folders of secrets; a hundred names in them count as one.
 const mostLooked = 2000
 
 // linked notes secrets by the names that links give them: to files, and to what is in folders.
@@ -266,7 +268,7 @@ func (w *walker) linked(root int) error {
 			w.out.naming = append(w.out.naming, link)
 		}
 		maps.Copy(w.out.many, sub.out.many)
-		if looked += 1 + len(sub.out.Links); looked > mostLooked || len(called) > longest {
+		if looked += 1 + len(sub.out.Links) + sub.out.names/100; looked > mostLooked || len(called) > longest {
 			return fmt.Errorf("workspace %s has too many links to and in folders of secrets (%q); remove some", w.root, link)
 		}
 		within[end] = true
@@ -367,6 +369,9 @@ func (g *guard) astray(links map[string]string) map[string]string {
 	for rel := range links {
 		if end, is := g.leadsAstray(links, rel); is {
 			out[rel] = end
+		}
+		if g.long() {
+			break
 		}
 	}
 	return out

@@ -201,15 +201,14 @@ func (w *Watch) protect(o *outside) error {
 	for _, rel := range w.before.naming { // else the next call would not know a secret for one
 		w.guard.named[workspace.FoldPath(rel)] = true
 	}
-	w.guard.steps, w.guard.real, w.guard.above = 0, nil, map[string]bool{}
+	w.guard.trails, w.guard.above = trails{}, map[string]bool{}
 	for rel := range w.guard.named {
 		for dir, _ := splitPath(rel); dir != ""; dir, _ = splitPath(dir) {
 			w.guard.above[dir] = true
 		}
 	}
-	if _ = w.guard.astray(w.before.Links); w.guard.steps > mostSteps/4 {
-		return fmt.Errorf("the links of workspace %s lead through too many folders; remove "+
-			"links, or name a smaller workspace", w.Root)
+	if _ = w.guard.astray(w.before.Links); w.guard.long() {
+		return tooLong(w.Root)
 	}
 	w.Secrets = w.before.secrets
 	return nil
