@@ -35,6 +35,7 @@ type ClaudeSetup struct {
 	Arguments []string  // of the client, its program first
 	Started   time.Time // the client, which goes by the settings of that time; zero: they are not compared
 	Page      string    // the skill or command that is called, which may bring hooks; empty: none
+	Starts    bool      // the client has just read its settings, which may be gone since
 
 	seen hash.Hash // takes the name of each file and folder that was looked at; nil: it is not asked for
 }
@@ -88,8 +89,9 @@ func valueOf(environ []string, name string) string {
 	return ""
 }
 
-// leading are variables that say where the client's settings are, and which project it works in.
-var leading = lazy.Words("HOME CLAUDE_CONFIG_DIR CLAUDE_PROJECT_DIR")
+// leading are variables that say where the client's settings are, which project it works in, and where approvalbot
+// remembers what it saw of the client.
+var leading = lazy.Words("HOME CLAUDE_CONFIG_DIR CLAUDE_PROJECT_DIR XDG_STATE_HOME")
 
 // Client is Alone for how the client was started.
 func (s ClaudeSetup) Client() error {
@@ -110,11 +112,11 @@ func (s ClaudeSetup) Client() error {
 			return fmt.Errorf("its option %s may bring rules or hooks", name)
 		}
 	}
-	for _, name := range []string{"HOME", "CLAUDE_CONFIG_DIR"} {
+	for _, name := range []string{"HOME", "CLAUDE_CONFIG_DIR", "XDG_STATE_HOME"} {
 		if valueOf(s.Began, name) != s.env(name) {
 			return fmt.Errorf("its settings set %s, so they may not be the ones that are looked at", name)
 		}
-		if slices.Contains(s.Began, name+"=") {
+		if name != "XDG_STATE_HOME" && slices.Contains(s.Began, name+"=") {
 			return fmt.Errorf("its environment has %s without a value, so its settings lie in its working directory", name)
 		}
 	}
@@ -147,9 +149,13 @@ func (s ClaudeSetup) Settings(project string) error {
 	files := []string{filepath.Join(machine, "managed-settings.json"), filepath.Join(user, "remote-settings.json"),
 		filepath.Join(user, "settings.json")}
 	dirs := []string{user, machine, filepath.Join(machine, ".claude")}
+	top := repositoryOf(project)
 	for dir := filepath.Clean(project); ; dir = filepath.Dir(dir) {
 		if info, err := os.Lstat(filepath.Join(dir, ".git")); err == nil && !info.IsDir() {
 			return fmt.Errorf("%s is a linked worktree or a submodule, which goes by the settings of another folder", dir)
+		}
+		if info, err := os.Stat(dir); err == nil && s.Starts && len(dir) >= len(top) && s.later(info) { // above it others make files
+			return fmt.Errorf("%s was changed while the client started; start it again", dir)
 		}
 		own := filepath.Join(dir, ".claude")
 		files, dirs = append(files, filepath.Join(own, "settings.json"), filepath.Join(own, "settings.local.json")), append(dirs, own)
@@ -194,19 +200,30 @@ func (s ClaudeSetup) Settings(project string) error {
 			}
 		}
 	}
-	if s.Page != "" && !slices.ContainsFunc(dirs, s.hasPage) {
-		return errors.New("it uses a skill or command that is not in these folders, and may have hooks")
+	if s.Page != "" && !slices.ContainsFunc([]string{user, machine, filepath.Join(machine, ".claude")}, s.hasPage) {
+		return errors.New("it uses a skill or command that is not the user's, and may have hooks")
 	}
 	return nil
 }
 
-// hasPage reports whether the skill or command that is called is in that folder. Those in folders below the project have
-// the folder's name before their own.
+// repositoryOf is the folder of the repository that a project lies in; the project itself if it lies in none.
+func repositoryOf(project string) string {
+	for dir := filepath.Clean(project); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return filepath.Clean(project)
+		}
+	}
+}
+
+// hasPage reports whether the skill or command that is called is in that folder. One that a folder below the project has,
+// too, would be called otherwise.
 func (s ClaudeSetup) hasPage(dir string) bool {
-	name := filepath.FromSlash(strings.ReplaceAll(s.Page, ":", "/"))
-	return filepath.IsLocal(name) && slices.ContainsFunc([]string{"skills/" + name + "/SKILL.md", "commands/" + name + ".md"}, func(page string) bool {
-		_, err := os.Stat(filepath.Join(dir, page))
-		return err == nil
+	return !strings.ContainsAny(s.Page, `/\:`) && slices.ContainsFunc([]string{"skills/" + s.Page + "/SKILL.md", "commands/" + s.Page + ".md"}, func(page string) bool {
+		info, err := os.Lstat(filepath.Join(dir, page))
+		return err == nil && info.Mode().IsRegular()
 	})
 }
 
@@ -239,7 +256,7 @@ func (s ClaudeSetup) later(info fs.FileInfo) bool {
 
 // harmlessSettings are the members of a settings file, below permissions as "permissions.NAME", that neither bring
 // hooks, plugins, rules or further settings nor change how a command is started; a member that is not here may.
-var harmlessSettings = lazy.Words(`$schema permissions permissions.allow permissions.deny permissions.ask permissions.defaultMode
+var harmlessSettings = lazy.Words(`$schema disableSkillShellExecution permissions permissions.allow permissions.deny permissions.ask permissions.defaultMode
 	permissions.disableBypassPermissionsMode hooks enabledPlugins env sandbox disableAllHooks model effortLevel cleanupPeriodDays
 	includeCoAuthoredBy attribution statusLine outputStyle language alwaysThinkingEnabled spinnerTipsEnabled spinnerVerbs theme
 	editorMode verbose autoUpdatesChannel enableAllProjectMcpServers enabledMcpjsonServers disabledMcpjsonServers apiKeyHelper

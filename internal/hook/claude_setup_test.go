@@ -41,7 +41,7 @@ func (m *claudeMachine) alone() error {
 		m.Environ = append(m.Environ, name+"="+value)
 	}
 	m.Began = nil
-	for _, name := range []string{"HOME", "CLAUDE_CONFIG_DIR"} {
+	for _, name := range []string{"HOME", "CLAUDE_CONFIG_DIR", "XDG_STATE_HOME"} {
 		if value, has := m.env[name]; has {
 			m.Began = append(m.Began, name+"="+value)
 		}
@@ -71,10 +71,13 @@ func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 
 	m.Page = "a"
 	require.NoError(t, m.alone())
-	for _, elsewhere := range []string{"c", "x:a", "../skills/a", "/"} {
+	m.write("h/up/p/.claude/skills/ours/SKILL.md", "---\nname: ours\n---\n")
+	m.write("h/.claude/skills/odd/SKILL.md/x", "")
+	for _, elsewhere := range []string{"c", "ours", "odd", "x:a", "../skills/a", "/"} {
 		m.Page = elsewhere
-		require.ErrorContains(t, m.alone(), "a skill or command that is not in these folders", elsewhere)
+		require.ErrorContains(t, m.alone(), "a skill or command that is not the user's", elsewhere)
 	}
+	require.NoError(t, os.RemoveAll(filepath.Join(m.dir, "h/up/p/.claude")))
 
 	own := m.ownHookText()
 	for name, c := range map[string][2]string{
@@ -86,6 +89,7 @@ func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 		"lines that end as of old":    {"h/.claude/agents/b.md", "---\ndescription: b\rhooks:\r  PreToolUse: []\n---\n"},
 		"lines that end as in YAML":   {"h/.claude/agents/b.md", "---\ndescription: b\u2028\"\\x68ooks\": {}\n---\n"},
 		"another home":                {"h/.claude/settings.json", `{"env": {"HOME": "/x"}}`},
+		"another folder of records":   {"h/up/p/.claude/settings.json", `{"env": {"XDG_STATE_HOME": "/x"}}`},
 		"another folder of settings":  {"h/up/p/.claude/settings.json", `{"env": {"CLAUDE_CONFIG_DIR": "/x"}}`},
 		"managed":                     {"etc/claude-code/managed-settings.json", `{"permissions": {"deny": ["Bash"]}}`},
 		"a managed drop-in":           {"etc/claude-code/managed-settings.d/10.json", `{"permissions": {"deny": ["Bash"]}}`},
@@ -169,6 +173,18 @@ func TestAdversary_K8_SettingsThatChangedSince(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(m.dir, "h/up/p/.claude/settings.json")))
 	m.Started = time.Now().Add(-time.Minute)
 	require.ErrorContains(t, m.alone(), "was changed after the client had started", "a file that is gone")
+	require.NoError(t, os.RemoveAll(filepath.Join(m.dir, "h/up/p/.claude")))
+	require.NoError(t, m.alone(), "a folder that is gone leaves no trace later")
+	m.Starts = true
+	require.ErrorContains(t, m.alone(), "was changed while the client started")
+	m.Started = time.Now()
+	require.NoError(t, m.alone())
+	m.Started = time.Now().Add(-time.Minute)
+	m.write("h/up/p/deep/x", "")
+	m.env["CLAUDE_PROJECT_DIR"] += "/deep"
+	require.ErrorContains(t, m.alone(), "h/up/p/deep was changed")
+	require.NoError(t, os.MkdirAll(filepath.Join(m.dir, "h/up/p/.git"), 0o700))
+	require.Equal(t, filepath.Join(m.dir, "h/up/p"), repositoryOf(m.env["CLAUDE_PROJECT_DIR"]))
 }
 
 // K8: the client goes on with settings that an agent took away, so what is there is compared with what was.

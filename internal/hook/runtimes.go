@@ -67,6 +67,8 @@ func claudeCode() Runtime {
 			`If the answer is empty, {} or another runtime's JSON, the call runs in spite of onFailure.`,
 			`A repository's settings can switch a user's hook off (disableAllHooks). --bare, --safe-mode and programs of the ` +
 				`Agent SDK with settingSources: [] skip it. None of these can disable a hook in the managed settings.`,
+			"Commands that a skill or a page of commands runs by itself (!`...`) are not shown to any hook. With " +
+				`"disableSkillShellExecution": true in its settings Claude Code does not run them.`,
 			`The modes auto and acceptEdits never ask, so PermissionRequest does not see their calls.`,
 			`Exit status 2 does not deny a PermissionRequest.`,
 			`The desk gets no result of a command that goes on in the background.`,

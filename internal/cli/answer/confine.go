@@ -40,13 +40,19 @@ func confiner(f Flags, event string, body []byte) []string {
 		return nil
 	}
 	words := func(text []byte) []string { return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00") }
+	name, err := recordOf(client, since.ticks)
+	if err != nil {
+		return nil
+	}
+	_, err = os.Stat(name)
+	first := event == hook.SessionStart && errors.Is(err, fs.ErrNotExist)
 	setup := hook.ClaudeSetup{Environ: os.Environ(), Began: words(began), Home: os.Getenv("HOME"), Program: program, File: f.Client,
-		Started: since.at, Arguments: words(line), Page: hook.PageOf(body)}
+		Started: since.at, Arguments: words(line), Page: hook.PageOf(body), Starts: first}
 	seen, err := setup.Alone()
 	if err != nil || event == hook.ConfigChange || event == hook.DirAdded {
 		seen = notAlone
 	}
-	if !alwaysSaw(client, since.ticks, seen, event == hook.SessionStart) {
+	if !alwaysSaw(name, seen, first) {
 		return nil
 	}
 	return []string{program}
@@ -55,34 +61,35 @@ func confiner(f Flags, event string, body []byte) []string {
 // notAlone is seen where something else may judge or change commands.
 const notAlone = "not alone"
 
-// alwaysSaw reports whether a client's process saw the same of its settings when it started as at each call since, and
-// nothing else that judges: the client goes on with what it read, whatever an agent has removed since.
-func alwaysSaw(client int, ticks, seen string, starts bool) bool {
+// recordOf is the file in which it is remembered what a client's process saw.
+func recordOf(client int, ticks string) (string, error) {
 	state, err := confine.State(os.Getenv("HOME"), os.Getenv("XDG_STATE_HOME"))
 	if err != nil {
-		return false
+		return "", err
 	}
 	numbers, err := os.Readlink("/proc/self/ns/pid") // in which the client has its number
-	if err != nil {
-		return false
-	}
-	dir := filepath.Join(filepath.Dir(state), "claude-code", strings.Trim(numbers, "pid:[]"))
-	name := filepath.Join(dir, fmt.Sprintf("%d-%s", client, ticks))
+	return filepath.Join(filepath.Dir(state), "claude-code", strings.Trim(numbers, "pid:[]"), fmt.Sprintf("%d-%s", client, ticks)), err
+}
+
+// alwaysSaw reports whether a client's process saw the same of its settings when it started as at each call since, and
+// nothing else that judges: the client goes on with what it read, whatever an agent has removed since.
+func alwaysSaw(name, seen string, first bool) bool {
 	before, err := os.ReadFile(name)
-	if starts && errors.Is(err, fs.ErrNotExist) {
-		before, err = firstSaw(dir, name, seen)
+	if first && errors.Is(err, fs.ErrNotExist) {
+		before, err = firstSaw(name, seen)
 	}
 	if err == nil && seen != notAlone && string(before) == seen {
 		return true
 	}
-	if err := os.MkdirAll(dir, 0o700); err == nil {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err == nil {
 		_ = os.WriteFile(name, []byte(notAlone), 0o600) // if it cannot be written, the next call compares with the start again
 	}
 	return false
 }
 
 // firstSaw remembers what a client saw at its start, and gives what is remembered: another event may have been quicker.
-func firstSaw(dir, name, seen string) ([]byte, error) {
+func firstSaw(name, seen string) ([]byte, error) {
+	dir := filepath.Dir(name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}

@@ -48,6 +48,8 @@ func caveatsOf(runtime string) caveats {
 				{[]string{"/etc/claude-code/managed-settings.json"}, "allowManagedHooksOnly", true, true},
 				{[]string{"/etc/claude-code/managed-settings.json"}, "disableAllHooks", true, false},
 			},
+			open: []string{"Commands that a skill or a page of commands runs by itself (!`...`) are not shown to the hook. " +
+				`With "disableSkillShellExecution": true in its settings Claude Code does not run them.`},
 			skipped: "claude --bare and --safe-mode, and programs of the Agent SDK with settingSources: [], skip this hook.",
 		}
 	case "codex":
