@@ -2,6 +2,7 @@ package hook
 
 import (
 	"io/fs"
+	"os"
 	"syscall"
 	"time"
 )
@@ -12,4 +13,10 @@ func changed(info fs.FileInfo) time.Time {
 		return time.Unix(st.Ctim.Unix())
 	}
 	return info.ModTime()
+}
+
+// ofUser reports a file of this user's.
+func ofUser(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Getuid()
 }

@@ -56,6 +56,14 @@ var harmlessVariables = lazy.Words(`CLAUDECODE CLAUDE_PID CLAUDE_EFFORT CLAUDE_P
 	CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC CLAUDE_CODE_MAX_OUTPUT_TOKENS CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_USE_VERTEX
 	CLAUDE_CODE_ENABLE_TELEMETRY CLAUDE_CODE_DISABLE_TERMINAL_TITLE CLAUDE_CODE_EFFORT_LEVEL`)
 
+// settable are the variables that a project's settings may set. Any other may change the shell in which the client starts
+// the confined form, or what that shell loads (BASH_FUNC_source%%, GCONV_PATH, CLAUDE_ENV_FILE, CLAUDE_CODE_TMPDIR).
+var settable = lazy.Words(`CLAUDE_CODE_MAX_OUTPUT_TOKENS CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_USE_VERTEX CLAUDE_CODE_ENABLE_TELEMETRY
+	CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC CLAUDE_CODE_DISABLE_TERMINAL_TITLE CLAUDE_CODE_EFFORT_LEVEL ANTHROPIC_MODEL
+	ANTHROPIC_SMALL_FAST_MODEL ANTHROPIC_DEFAULT_OPUS_MODEL ANTHROPIC_DEFAULT_SONNET_MODEL ANTHROPIC_DEFAULT_HAIKU_MODEL
+	BASH_DEFAULT_TIMEOUT_MS BASH_MAX_TIMEOUT_MS BASH_MAX_OUTPUT_LENGTH MAX_THINKING_TOKENS MAX_MCP_OUTPUT_TOKENS MCP_TIMEOUT
+	MCP_TOOL_TIMEOUT DISABLE_TELEMETRY DISABLE_ERROR_REPORTING DISABLE_AUTOUPDATER NODE_ENV`)
+
 // harmlessRules are the tools of Claude Code whose rules say nothing of commands. A rule for Read is not among them:
 // Claude Code applies it to the files that a command names.
 var harmlessRules = lazy.Words("WebFetch WebSearch Skill Agent Task")
@@ -149,18 +157,22 @@ func (s ClaudeSetup) Settings(project string) error {
 	files := []string{filepath.Join(machine, "managed-settings.json"), filepath.Join(user, "remote-settings.json"),
 		filepath.Join(user, "settings.json")}
 	dirs := []string{user, machine, filepath.Join(machine, ".claude")}
-	top := repositoryOf(project)
 	for dir := filepath.Clean(project); ; dir = filepath.Dir(dir) {
 		if info, err := os.Lstat(filepath.Join(dir, ".git")); err == nil && !info.IsDir() {
 			return fmt.Errorf("%s is a linked worktree or a submodule, which goes by the settings of another folder", dir)
 		}
-		if info, err := os.Stat(dir); err == nil && s.Starts && len(dir) >= len(top) && s.later(info) { // above it others make files
+		// In folders of others, in the home and above it, programs make files at all times.
+		holdsHome := strings.HasPrefix(filepath.Clean(s.Home)+"/", dir+"/")
+		if info, err := os.Stat(dir); err == nil && s.Starts && !holdsHome && ofUser(info) && s.later(info) {
 			return fmt.Errorf("%s was changed while the client started; start it again", dir)
 		}
 		own := filepath.Join(dir, ".claude")
 		files, dirs = append(files, filepath.Join(own, "settings.json"), filepath.Join(own, "settings.local.json")), append(dirs, own)
-		if info, err := os.Stat(own); err == nil {
+		if info, err := os.Lstat(own); err == nil {
 			s.see(own)
+			if own != user && info.Mode()&fs.ModeSymlink != 0 {
+				return fmt.Errorf("%s is a link, which can lead to other settings at any time", own)
+			}
 			if own != user && s.later(info) {
 				return fmt.Errorf("%s was changed after the client had started; start it again", own)
 			}
@@ -189,7 +201,8 @@ func (s ClaudeSetup) Settings(project string) error {
 		}
 	}
 	for _, file := range append(files, more...) {
-		if err := s.alone(file); err != nil {
+		own := filepath.Dir(file) == user || strings.HasPrefix(file, machine+"/")
+		if err := s.alone(file, own); err != nil {
 			return err
 		}
 	}
@@ -204,18 +217,6 @@ func (s ClaudeSetup) Settings(project string) error {
 		return errors.New("it uses a skill or command that is not the user's, and may have hooks")
 	}
 	return nil
-}
-
-// repositoryOf is the folder of the repository that a project lies in; the project itself if it lies in none.
-func repositoryOf(project string) string {
-	for dir := filepath.Clean(project); ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			return filepath.Clean(project)
-		}
-	}
 }
 
 // hasPage reports whether the skill or command that is called is in that folder. One that a folder below the project has,
@@ -282,8 +283,9 @@ type claudeSettings struct {
 	Sandbox jsontext.Value            `json:"sandbox"`
 }
 
-// alone says what a settings file has that judges or changes a command; nil if there is no file.
-func (s ClaudeSetup) alone(file string) error {
+// alone says what a settings file, of the user's own and the machine's or of a project, has that judges or changes a
+// command; nil if there is no file.
+func (s ClaudeSetup) alone(file string, own bool) error {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -295,7 +297,10 @@ func (s ClaudeSetup) alone(file string) error {
 		err = cmp.Or(jsonv2.Unmarshal(text, &in), jsonv2.Unmarshal(text, &all))
 	}
 	info, statErr := os.Stat(file)
+	link, linkErr := os.Lstat(file)
 	switch {
+	case linkErr == nil && !own && link.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("%s is a link, which can lead to other settings at any time", file)
 	case err != nil || statErr != nil:
 		return fmt.Errorf("the settings %s cannot be read", file)
 	case s.later(info):
@@ -323,7 +328,7 @@ func (s ClaudeSetup) alone(file string) error {
 		}
 	}
 	for name := range in.Env {
-		if err := harmless(name); err != nil || startsCommands.Has(name) || leading.Has(name) {
+		if !settable.Has(name) && (!own || strings.HasPrefix(name, "CLAUDE") || startsCommands.Has(name) || leading.Has(name)) {
 			return fmt.Errorf("%s sets the variable %s, which may bring rules or hooks, or change how commands are started", file, name)
 		}
 	}

@@ -89,6 +89,10 @@ func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 		"lines that end as of old":    {"h/.claude/agents/b.md", "---\ndescription: b\rhooks:\r  PreToolUse: []\n---\n"},
 		"lines that end as in YAML":   {"h/.claude/agents/b.md", "---\ndescription: b\u2028\"\\x68ooks\": {}\n---\n"},
 		"another home":                {"h/.claude/settings.json", `{"env": {"HOME": "/x"}}`},
+		"a function of its shell":     {"h/up/p/.claude/settings.json", `{"env": {"BASH_FUNC_source%%": "() { :; }"}}`},
+		"what its shell loads":        {"h/up/p/.claude/settings.local.json", `{"env": {"GCONV_PATH": "/x"}}`},
+		"what its shell reads":        {"h/.claude/settings.json", `{"env": {"CLAUDE_ENV_FILE": "/x"}}`},
+		"where its files are":         {"h/.claude/settings.json", `{"env": {"CLAUDE_CODE_TMPDIR": "/x"}}`},
 		"another folder of records":   {"h/up/p/.claude/settings.json", `{"env": {"XDG_STATE_HOME": "/x"}}`},
 		"another folder of settings":  {"h/up/p/.claude/settings.json", `{"env": {"CLAUDE_CONFIG_DIR": "/x"}}`},
 		"managed":                     {"etc/claude-code/managed-settings.json", `{"permissions": {"deny": ["Bash"]}}`},
@@ -151,6 +155,16 @@ func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(m.Home, ".claude"), 0o700))
 	require.NoError(t, os.Symlink(filepath.Join(m.Root, "elsewhere"), filepath.Join(m.Home, ".claude/skills")))
 	require.ErrorContains(t, m.alone(), "is a link")
+	for link, to := range map[string]string{"h/up/p/.claude": "claude", "h/up/p/.claude/settings.json": "../claude/settings.json"} {
+		m = newClaudeMachine(t)
+		m.write("h/up/p/claude/settings.json", `{}`)
+		m.write("h/.claude/dotfiles/settings.json", `{}`)
+		require.NoError(t, os.Symlink("dotfiles/settings.json", filepath.Join(m.Home, ".claude/settings.json")))
+		require.NoError(t, m.alone(), "a user's own links")
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(m.dir, link)), 0o700))
+		require.NoError(t, os.Symlink(to, filepath.Join(m.dir, link)))
+		require.ErrorContains(t, m.alone(), "is a link", link)
+	}
 	m = newClaudeMachine(t)
 	m.env["CLAUDE_CONFIG_DIR"] = filepath.Join(m.Root, "other")
 	m.write("other/settings.json", `{"permissions": {"deny": ["Bash"]}}`)
@@ -180,11 +194,8 @@ func TestAdversary_K8_SettingsThatChangedSince(t *testing.T) {
 	m.Started = time.Now()
 	require.NoError(t, m.alone())
 	m.Started = time.Now().Add(-time.Minute)
-	m.write("h/up/p/deep/x", "")
-	m.env["CLAUDE_PROJECT_DIR"] += "/deep"
-	require.ErrorContains(t, m.alone(), "h/up/p/deep was changed")
-	require.NoError(t, os.MkdirAll(filepath.Join(m.dir, "h/up/p/.git"), 0o700))
-	require.Equal(t, filepath.Join(m.dir, "h/up/p"), repositoryOf(m.env["CLAUDE_PROJECT_DIR"]))
+	m.env["CLAUDE_PROJECT_DIR"] = m.Home
+	require.NoError(t, m.alone(), "in a home files change at all times")
 }
 
 // K8: the client goes on with settings that an agent took away, so what is there is compared with what was.
