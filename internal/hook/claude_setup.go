@@ -128,6 +128,9 @@ func (s ClaudeSetup) Client() error {
 			return fmt.Errorf("its environment has %s without a value, so its settings lie in its working directory", name)
 		}
 	}
+	if valueOf(s.Began, "CLAUDE_ENV_FILE") != "" { // hooks of some events have one of their own
+		return errors.New("the shell reads the file of its variable CLAUDE_ENV_FILE before each command")
+	}
 	for _, pair := range slices.Concat(s.Environ, s.Began) {
 		name, _, _ := strings.Cut(pair, "=")
 		if err := harmless(name); err != nil {

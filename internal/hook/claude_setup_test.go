@@ -41,7 +41,7 @@ func (m *claudeMachine) alone() error {
 		m.Environ = append(m.Environ, name+"="+value)
 	}
 	m.Began = nil
-	for _, name := range []string{"HOME", "CLAUDE_CONFIG_DIR", "XDG_STATE_HOME"} {
+	for _, name := range []string{"HOME", "CLAUDE_CONFIG_DIR", "XDG_STATE_HOME", "CLAUDE_ENV_FILE"} {
 		if value, has := m.env[name]; has {
 			m.Began = append(m.Began, name+"="+value)
 		}
@@ -240,6 +240,7 @@ func TestAdversary_K9_HowTheClientWasStarted(t *testing.T) {
 		"older": env("AI_AGENT", "claude-code_2-1-329_harness"), "no version": env("AI_AGENT", ""), "another client": env("AI_AGENT", "x_2-1-330"),
 		"an odd version": env("AI_AGENT", "claude-code_9_x"), "a program's": env("CLAUDE_CODE_ENTRYPOINT", "sdk-ts"), "no project": env("CLAUDE_PROJECT_DIR", ""),
 		"plugins by a variable": env("CLAUDE_CODE_PLUGIN_DIRS", "/x"), "other settings": env("CLAUDE_CODE_USE_COWORK_PLUGINS", "1"),
+		"what its shell reads":    env("CLAUDE_ENV_FILE", "/x"),
 		"settings where it works": env("CLAUDE_CONFIG_DIR", ""),
 		"a prefix of commands":    env("CLAUDE_CODE_SHELL_PREFIX", "/x"), "an unknown variable": env("CLAUDE_NEW", ""),
 		"settings": flag("--settings", "x.json"), "a deny rule": flag("--disallowedTools=Bash"), "a plugin": flag("--plugin-dir", "x"), "an unknown flag": flag("--new-flag"),
