@@ -502,3 +502,19 @@ func TestLinks_ToFoldersAreReadForABoundedTime(t *testing.T) {
 	require.Equal(t, NotConfined, code, said)
 	require.Contains(t, said, "too many links to and in folders of secrets")
 }
+
+// Links are refused while they are looked at, and not after all of them were.
+func TestRun_TooManyLinksEndTheJudgement(t *testing.T) {
+	needsConfinement(t)
+	if unix.Access("/dev/shm", unix.W_OK) != nil {
+		t.Skip("no folder in memory: removing so many links takes long elsewhere")
+	}
+	m := newMachine(t)
+	state, err := os.MkdirTemp("/dev/shm", "confine-")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = exec.Command("sh", "-c", "chmod -R u+rwx "+state+"; rm -rf "+state).Run() })
+	m.state = state
+	m.refused(t, ".", `python3 -c '
+import os
+for i in range(30000): os.symlink("a/"*2000, "l%d" % i)'`, "would have too many links")
+}

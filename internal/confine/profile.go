@@ -49,6 +49,7 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 	a := []string{
 		"--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
 		"--proc", "/proc", "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", // its mem and fd would open bwrap itself
+		"--remount-ro", "/proc", // autogroup would put pid 1 behind others
 		"--dev", "/dev", "--size", memory, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
 		"--size", memory, "--tmpfs", "/tmp", "--dir", "/run", "--dir", "/var",
 	}

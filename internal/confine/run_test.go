@@ -371,7 +371,7 @@ def tries(f, *args):
 tries(os.sched_setscheduler, 1, os.SCHED_IDLE, os.sched_param(0)), tries(os.sched_setparam, 1, os.sched_param(0))
 for which, who in (os.PRIO_PROCESS, 1), (os.PRIO_PGRP, 0), (os.PRIO_USER, 0), (os.PRIO_PROCESS, 0): tries(os.setpriority, which, who, 19)
 tries(os.sched_setscheduler, 0, os.SCHED_BATCH, os.sched_param(0))
-print(libc.klogctl(10, 0, 0), errno.errorcode[ctypes.get_errno()])'; nice -n 5 true && echo nice`)
+print(libc.klogctl(10, 0, 0), errno.errorcode[ctypes.get_errno()])'; nice -n 5 true && echo nice; (echo 19 >/proc/self/autogroup) 2>/dev/null && echo written`)
 	require.Equal(t, "EPERM EPERM EPERM EPERM EPERM None None -1 ENOSYS\nnice\n", said, "processes that are not the caller's own keep their place")
 	said, _ = m.confined(t, `dd if=/dev/zero of=/dev/shm/x bs=1M count=1100 2>&1; echo x >/dev/shm/y; echo x >/dev/x && echo written; echo x >/dev/null`)
 	require.Contains(t, said, "No space left")

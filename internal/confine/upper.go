@@ -31,6 +31,8 @@ type judgement struct {
 	meanwhile map[string]bool // names that a program of the host changed since the call began, and the call too
 	changed   int
 	deep      bool
+	size      int // of the call's links and their names
+	names     int // that the call left; a long one counts several times
 	plan
 }
 
@@ -43,6 +45,9 @@ type change struct {
 	rel     string
 	up, low unix.Stat_t
 }
+
+// mostNames bounds how long it takes to judge what a call left: two million usual names, or some 70,000 of 4 KB.
+const mostNames = 4 << 20
 
 // judge looks at each name that a call made, changed or removed. It changes nothing.
 func (w *Watch) judge(upper int) (*judgement, error) {
@@ -129,6 +134,9 @@ func (j *judgement) dir(up, low int, rel string, p place, hides bool, depth int)
 	}
 	made := map[string]bool{}
 	for _, d := range all {
+		if j.names += 1 + len(p.Under)/64; j.names > mostNames || j.size > mostLinks {
+			return errors.New("the workspace would have too many links or names, or too long ones")
+		}
 		made[d.name] = true
 		if err := j.entry(up, low, d.name, join(rel, d.name), j.in(p, rel, d.name), hides, depth); err != nil {
 			return err
@@ -225,6 +233,7 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 		return j.below(up, low, name, rel, p, wasDir, hides || hidden, depth)
 	case unix.S_IFLNK:
 		j.links[rel], _ = readlink(up, name)
+		j.size += len(rel) + len(j.links[rel])
 		fallthrough
 	case unix.S_IFREG:
 		if p.Held && l.Mode != 0 && same(up, low, name, u, l) {
