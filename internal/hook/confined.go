@@ -35,8 +35,8 @@ func (r Runtime) Looks(event string) bool {
 func PageOf(raw []byte) string {
 	b := readBody(raw)
 	switch {
-	case slices.Contains([]string{"builtin", "bundled", "mcp"}, b.text("command_source")):
-		return "" // of the client, or of a server, which has no hooks
+	case slices.Contains([]string{"builtin", "bundled"}, b.text("command_source")):
+		return "" // of the client
 	case b.text("tool_name") != "Skill":
 		return b.text("command_name")
 	}
