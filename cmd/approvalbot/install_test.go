@@ -71,7 +71,8 @@ func TestInstall(t *testing.T) {
 	require.Contains(t, settings, "hook claude-code PreToolUse --client "+n.client("client"))
 	require.Contains(t, settings, `"onFailure": "block"`)
 	require.NotContains(t, settings, agentSecret)
-	require.Contains(t, out.stdout, "What stays open:\n  Settings that a repository")
+	require.Contains(t, out.stdout, "What stays open:\n  Commands that a skill or a page of commands runs by itself")
+	require.Contains(t, out.stdout, "\n  Settings that a repository")
 	require.Contains(t, out.stdout, "Claude Code confines commands by itself (sandbox.enabled in its user settings)")
 	require.Contains(t, out.stdout, "approvalbot doctor --live claude-code")
 
