@@ -225,7 +225,8 @@ func (s ClaudeSetup) Settings(project string) error {
 // hasPage reports whether the skill or command that is called is in that folder. One that a folder below the project has,
 // too, would be called otherwise.
 func (s ClaudeSetup) hasPage(dir string) bool {
-	return !strings.ContainsAny(s.Page, `/\:`) && slices.ContainsFunc([]string{"skills/" + s.Page + "/SKILL.md", "commands/" + s.Page + ".md"}, func(page string) bool {
+	pages := []string{"skills/" + s.Page + "/SKILL.md", "commands/" + s.Page + ".md"}
+	return !strings.ContainsAny(s.Page, `/\:`) && slices.ContainsFunc(pages, func(page string) bool {
 		info, err := os.Lstat(filepath.Join(dir, page))
 		return err == nil && info.Mode().IsRegular()
 	})
@@ -260,8 +261,8 @@ func (s ClaudeSetup) later(info fs.FileInfo) bool {
 
 // harmlessSettings are the members of a settings file, below permissions as "permissions.NAME", that neither bring
 // hooks, plugins, rules or further settings nor change how a command is started; a member that is not here may.
-var harmlessSettings = lazy.Words(`$schema disableSkillShellExecution permissions permissions.allow permissions.deny permissions.ask permissions.defaultMode
-	permissions.disableBypassPermissionsMode hooks enabledPlugins env sandbox disableAllHooks model effortLevel cleanupPeriodDays
+var harmlessSettings = lazy.Words(`$schema permissions permissions.allow permissions.deny permissions.ask permissions.defaultMode
+	permissions.disableBypassPermissionsMode disableSkillShellExecution hooks enabledPlugins env sandbox disableAllHooks model effortLevel cleanupPeriodDays
 	includeCoAuthoredBy attribution statusLine outputStyle language alwaysThinkingEnabled spinnerTipsEnabled spinnerVerbs theme
 	editorMode verbose autoUpdatesChannel enableAllProjectMcpServers enabledMcpjsonServers disabledMcpjsonServers apiKeyHelper
 	awsAuthRefresh awsCredentialExport otelHeadersHelper forceLoginMethod forceLoginOrgUUID feedbackSurveyRate companyAnnouncements
@@ -365,8 +366,10 @@ func unknownMember(below string, all map[string]jsontext.Value) string {
 var harmlessEvents = lazy.Words(`PostToolUse PostToolUseFailure SessionEnd Stop SubagentStart SubagentStop Notification
 	UserPromptSubmit PreCompact PostCompact`)
 
-// ownHook is what install writes for PreToolUse, and for the events that bring no call: a shell's script that starts approvalbot alone.
-var ownHook = lazy.Pattern(`^unset -f echo; ('[^']*'|[A-Za-z0-9/._-]+)(?: hook)? claude-code (?:PreToolUse|SessionStart|ConfigChange|DirectoryAdded|UserPromptExpansion) --client ('[^']*'|[A-Za-z0-9/._-]+)` +
+// ownHook is what install writes for PreToolUse, and for the events that bring no call: a shell's script that starts
+// approvalbot alone.
+var ownHook = lazy.Pattern(`^unset -f echo; ('[^']*'|[A-Za-z0-9/._-]+)(?: hook)? claude-code ` +
+	`(?:PreToolUse|` + strings.Join(Looking, "|") + `) --client ('[^']*'|[A-Za-z0-9/._-]+)` +
 	`(?: --limit (?:24h|30s))?(?: --silent-allow)?(?: --confine)? --caller \$PPID; case \$\? in 2\) exit 2;; 3\) exit 0;; esac; ` +
 	`echo "[a-zA-Z ,]*" >&2; exit 2$`)
 

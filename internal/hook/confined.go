@@ -20,15 +20,18 @@ func (e Event) Confines() bool { return e.dialect.answer != nil }
 
 // The events of Claude Code at which a hook that confines looks at the client's settings. No call is asked for at them.
 const (
-	SessionStart = "SessionStart"        // the client has read its settings
-	ConfigChange = "ConfigChange"        // before it goes by others, which may be gone again at the next call
-	DirAdded     = "DirectoryAdded"      // it goes by the skills of another folder, too; nothing that is looked at says so
-	PageIsTyped  = "UserPromptExpansion" // a person calls a skill or a command; the model does with the tool Skill
+	SessionStart   = "SessionStart"        // the client has read its settings
+	ConfigChange   = "ConfigChange"        // before it goes by others, which may be gone again at the next call
+	DirectoryAdded = "DirectoryAdded"      // it goes by the skills of another folder, too; no file says so
+	pageTyped      = "UserPromptExpansion" // a person calls a skill or a command; the model does with the tool Skill
 )
 
-// Looks reports whether that event is one of these.
+// Looking are these events.
+var Looking = []string{SessionStart, ConfigChange, DirectoryAdded, pageTyped}
+
+// Looks reports whether that event of the runtime is one of [Looking].
 func (r Runtime) Looks(event string) bool {
-	return r.Name == "claude-code" && slices.Contains([]string{SessionStart, ConfigChange, DirAdded, PageIsTyped}, event)
+	return r.Name == "claude-code" && slices.Contains(Looking, event)
 }
 
 // PageOf is the skill or the command that a hook's body says is called; empty if it is none.

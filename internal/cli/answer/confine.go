@@ -49,7 +49,7 @@ func confiner(f Flags, event string, body []byte) []string {
 	setup := hook.ClaudeSetup{Environ: os.Environ(), Began: words(began), Home: os.Getenv("HOME"), Program: program, File: f.Client,
 		Started: since.at, Arguments: words(line), Page: hook.PageOf(body), Starts: first}
 	seen, err := setup.Alone()
-	if err != nil || event == hook.ConfigChange || event == hook.DirAdded {
+	if err != nil || event == hook.ConfigChange || event == hook.DirectoryAdded {
 		seen = notAlone
 	}
 	if !alwaysSaw(name, seen, first) {
@@ -72,7 +72,7 @@ func recordOf(client int, ticks string) (string, error) {
 }
 
 // alwaysSaw reports whether a client's process saw the same of its settings when it started as at each call since, and
-// nothing else that judges: the client goes on with what it read, whatever an agent has removed since.
+// nothing else that judges: the client goes on with what it read, also if an agent has removed it since.
 func alwaysSaw(name, seen string, first bool) bool {
 	before, err := os.ReadFile(name)
 	if first && errors.Is(err, fs.ErrNotExist) {

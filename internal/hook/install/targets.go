@@ -122,7 +122,7 @@ func reports(text string, beside bool, files map[Scope]string) (out []target) {
 
 // looks are the targets by which a hook that confines sees the client's settings between calls, too.
 func looks(files map[Scope]string) (out []target) {
-	for _, event := range []string{hook.SessionStart, hook.ConfigChange, hook.DirAdded, hook.PageIsTyped} {
+	for _, event := range hook.Looking {
 		t := target{list: []string{"hooks", event}, text: claudeReport, event: event, limit: "30s", looks: true}
 		out = append(out, everywhere(t, files)...)
 	}
