@@ -369,7 +369,7 @@ var harmlessEvents = lazy.Words(`PostToolUse PostToolUseFailure SessionEnd Stop 
 // ownHook is what install writes for PreToolUse, and for the events that bring no call: a shell's script that starts
 // approvalbot alone.
 var ownHook = lazy.Pattern(`^unset -f echo; ('[^']*'|[A-Za-z0-9/._-]+)(?: hook)? claude-code ` +
-	`(?:PreToolUse|` + strings.Join(Looking, "|") + `) --client ('[^']*'|[A-Za-z0-9/._-]+)` +
+	`(?:PreToolUse|SessionStart|ConfigChange|DirectoryAdded|UserPromptExpansion) --client ('[^']*'|[A-Za-z0-9/._-]+)` +
 	`(?: --limit (?:24h|30s))?(?: --silent-allow)?(?: --confine)? --caller \$PPID; case \$\? in 2\) exit 2;; 3\) exit 0;; esac; ` +
 	`echo "[a-zA-Z ,]*" >&2; exit 2$`)
 
