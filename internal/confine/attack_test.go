@@ -370,6 +370,28 @@ func TestK2_WhatOthersLeadTo(t *testing.T) {
 	}
 }
 
+// A relative link leads from where it lies, and not from where the wrapper was started.
+func TestK2_LinksLeadFromWhereTheyLie(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.home, `mkdir bin; cp /bin/true bin/ls`)
+	for script, code := range map[string]int{
+		`ln -s ../bin/ls notes`:            NothingKept, // of the home, though /bin/ls is the system's
+		`ln -s ../ws/main.go main`:         0,
+		`ln -s ../ws/.git/hooks hooks2`:    NothingKept,
+		`ln -s ../../../../../bin/ls up`:   NothingKept,
+		`ln -s ` + up(m.ws) + `bin/ls all`: 0,
+	} {
+		cmd := m.wrapped(script)
+		cmd.Dir = "/"
+		said, _ := cmd.CombinedOutput()
+		require.Equal(t, code, cmd.ProcessState.ExitCode(), "%s: %s", script, said)
+	}
+}
+
+// up leads from a folder to the root.
+func up(dir string) string { return strings.Repeat("../", strings.Count(dir, "/")) }
+
 // A repository is not made in two calls.
 func TestK2_ARepositoryIsNotMadeInTwoSteps(t *testing.T) {
 	needsConfinement(t)

@@ -119,7 +119,7 @@ func (g *guard) follow(links map[string]string, at, rest string) (end string, th
 		switch {
 		case name == "" || name == ".":
 		case name == ".." && at == "":
-			return "../" + rest, through, true
+			rest = strings.TrimSuffix(path.Dir(g.root), "/") + "/" + rest
 		case name == "..":
 			at, _ = splitPath(at)
 		case len(through) > 40: // as the kernel
