@@ -119,10 +119,11 @@ func (m wildMachine) outside(t *testing.T) map[string]string {
 
 // protected is what has a protected name in the workspace, at any depth, and apart from that the links that lead out.
 func (m wildMachine) protected() (kept, out map[string]string) {
-	names := []string{".git", ".envrc", ".env", ".claude", ".github", ".bashrc", ".netrc", ".ssh", ".npmrc", ".bin"}
+	names := []string{".git", ".envrc", ".env", ".claude", ".github", ".bashrc", ".netrc", ".ssh", ".npmrc"}
 	kept, out = map[string]string{}, map[string]string{}
 	for rel, text := range m.seenFiles() {
-		if is := slices.ContainsFunc(strings.Split(rel, "/"), func(n string) bool { return slices.Contains(names, n) }); is || path.Ext(rel) == ".pem" {
+		if is := slices.ContainsFunc(strings.Split(rel, "/"), func(n string) bool { return slices.Contains(names, n) }); is || path.Ext(rel) == ".pem" ||
+			strings.Contains("/"+rel+"/", "/node_modules/.bin/") {
 			kept[rel] = text
 		} else if target, err := filepath.EvalSymlinks(filepath.Join(m.ws, rel)); text[0] == 'L' && err == nil && target != m.ws && !strings.HasPrefix(target, m.ws+"/") {
 			out[rel] = text
