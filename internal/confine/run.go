@@ -364,9 +364,6 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 	// A child that dies with its parent dies with the thread that started it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return 0, err
-	}
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
@@ -399,14 +396,9 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 	}()
 	stop := context.AfterFunc(ctx, func() { end(cmd.Process.Pid); _ = cmd.Process.Kill() })
 	defer stop()
+	// bwrap is pid 1 of a namespace, and ends when the command does. The kernel lets it end only when all else in the
+	// namespace is dead, also what the command left in the background (pid_namespaces(7)).
 	err = cmd.Wait()
-	// bwrap ends when the command does. What that left in the background dies then, and only when pid 1 of
-	// the namespace has been waited for is all of it dead.
-	for {
-		if _, err := unix.Wait4(-1, nil, 0, nil); err != nil && !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
 	said, _ := io.ReadAll(io.MultiReader(status.Buffered(), report))
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() { // the command ran, perhaps
 		return 128 + int(ws.Signal()), nil

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -309,6 +310,22 @@ func TestK3_NoServiceIsReached(t *testing.T) {
 	said, code := m.confined(t, `python3 -c 'import socket,threading
 l=socket.create_server(("127.0.0.1",0)); s=socket.create_connection(l.getsockname()); print("own loopback")'`)
 	require.Equal(t, []any{"own loopback\n", 0}, []any{said, code})
+}
+
+// A process of the shell that became the wrapper is not waited for.
+func TestRun_WaitsForItsOwnProcessesAlone(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	cmd := m.wrapped("true")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	words := []string{"sh", "-c", `sleep 600 >/dev/null 2>&1 & echo $! >&2; exec "$0" "$@"`, self}
+	cmd.Path, cmd.Args = "/bin/sh", append(words, cmd.Args[1:]...)
+	said, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(said)))
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL), "it still runs")
 }
 
 // K4: nothing outlives the call, is signalled by it or goes on growing.
