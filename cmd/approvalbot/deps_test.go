@@ -123,7 +123,7 @@ github.com/chromedp:
 github.com/coder/websocket: fakechat gateway
 github.com/coreos/go-oidc: web
 github.com/danielgtaylor/huma: server
-github.com/go-json-experiment: approval assertion bot/telegram core gateway hook hook/acp hook/mcp messages policy/tool proof server store verifier web
+github.com/go-json-experiment: approval assertion bot/telegram confine core gateway hook hook/acp hook/mcp messages policy/tool proof server store verifier web
 github.com/go-telegram/bot: bot/telegram
 github.com/go-webauthn/webauthn: web
 github.com/jackc/pgx: bench store store/pgtest

@@ -308,8 +308,12 @@ func (c *Call) refused(dir string, homes []string) error {
 		return fmt.Errorf("workspace %s contains the program %s itself, which a confined command could replace; install it elsewhere", dir, self)
 	}
 	for _, pair := range c.Env {
-		for _, bin := range filepath.SplitList(strings.TrimPrefix(pair, "PATH=")) {
-			if real, err := filepath.EvalSymlinks(bin); strings.HasPrefix(pair, "PATH=") && err == nil && filepath.IsAbs(bin) && workspace.Under(dir, real) {
+		list, isPath := strings.CutPrefix(pair, "PATH=")
+		if !isPath {
+			continue
+		}
+		for _, bin := range filepath.SplitList(list) {
+			if real, err := filepath.EvalSymlinks(bin); err == nil && filepath.IsAbs(bin) && workspace.Under(dir, real) {
 				return fmt.Errorf("workspace %s lies in %s, which is in PATH; name another one", dir, bin)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -150,7 +151,7 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 			w.out.gitFiles = append(w.out.gitFiles, child)
 		}
 	}
-	if isLeaf && w.out.found() == found && w.exact && !w.twins && w.start-st.Ctim.Nano() > settle {
+	if isLeaf && w.out.found() == found && w.exact && !w.twins && w.start-st.Ctim.Nano() > settle && utf8.ValidString(rel) {
 		w.out.leaves[rel] = leafOf(st)
 	}
 	return nil

@@ -3,11 +3,9 @@
 package confine
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/gob"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -18,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"golang.org/x/sys/unix"
 
 	"approvalbot/internal/policy/workspace"
@@ -176,7 +175,7 @@ func (w *Watch) list(ctx context.Context) (err error) {
 	if unix.Stat("/proc/self/exe", &st) == nil { // another version may know more secrets
 		program = leafOf(st)
 	}
-	if text, err := os.ReadFile(w.path("leaves")); err == nil && gob.NewDecoder(bytes.NewReader(text)).Decode(&known) != nil || known["/"] != program {
+	if text, err := os.ReadFile(w.path("leaves")); err == nil && jsonv2.Unmarshal(text, &known) != nil || known["/"] != program {
 		known = leaves{}
 	}
 	if w.before, err = w.guard.walk(int(w.root.Fd()), known); err != nil {
@@ -184,9 +183,8 @@ func (w *Watch) list(ctx context.Context) (err error) {
 	}
 	w.before.leaves["/"] = program
 	if !maps.Equal(known, w.before.leaves) {
-		var b bytes.Buffer
-		if gob.NewEncoder(&b).Encode(w.before.leaves) == nil {
-			_ = os.WriteFile(w.path("leaves"), b.Bytes(), 0600) // no loss if it is lost
+		if text, err := jsonv2.Marshal(w.before.leaves); err == nil {
+			_ = os.WriteFile(w.path("leaves"), text, 0600) // no loss if it is lost
 		}
 	}
 	return nil
