@@ -449,9 +449,10 @@ func (o output) Write(p []byte) (int, error) {
 }
 
 // untilSignal ends with a signal that asks for an end. None of them, nor an output that is closed, ends the
-// wrapper itself before it has judged what the call did.
+// wrapper itself before it has judged what the call did, nor does a terminal stop it that it may not read in the background.
 func untilSignal(ctx context.Context) (context.Context, func()) {
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE) // not ignored, for the command would inherit that
+	signal.Ignore(unix.SIGTTIN, unix.SIGTTOU)            // the command has no terminal, so it may inherit these
 	asks := []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGHUP}
 	if signal.Ignored(unix.SIGHUP) { // nohup
 		asks = asks[:3]

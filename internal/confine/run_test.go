@@ -328,6 +328,31 @@ func TestRun_WaitsForItsOwnProcessesAlone(t *testing.T) {
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL), "it still runs")
 }
 
+// In the background of a terminal the wrapper is not stopped because it reads the command's input there.
+func TestRun_InTheBackgroundOfATerminal(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := m.wrapped("sleep 0.5")
+	cmd.Path, cmd.Args = "/usr/bin/python3", append([]string{"python3", "-c", `
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    job = os.fork()
+    if job == 0:
+        os.setpgid(0, 0)
+        os.execv(sys.argv[1], sys.argv[1:])
+    status = os.waitpid(job, os.WUNTRACED)[1]
+    os._exit(99 if os.WIFSTOPPED(status) else os.waitstatus_to_exitcode(status))
+try:
+    while os.read(terminal, 4096): pass
+except OSError: pass
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`, self}, cmd.Args[1:]...)
+	said, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+}
+
 // K4: nothing outlives the call, is signalled by it or goes on growing.
 func TestK4_NothingOutlivesTheCall(t *testing.T) {
 	needsConfinement(t)
