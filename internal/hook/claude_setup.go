@@ -34,6 +34,7 @@ type ClaudeSetup struct {
 	File      string    // the client file of that hook
 	Arguments []string  // of the client, its program first
 	Started   time.Time // the client, which goes by the settings of that time; zero: they are not compared
+	Dir       string    // in which the client works now
 	Page      string    // the skill or command that is called, which may bring hooks; empty: none
 	Starts    bool      // the client has just read its settings, which may be gone since
 
@@ -75,8 +76,25 @@ func (s ClaudeSetup) Alone() (seen string, err error) {
 		return "", err
 	}
 	s.seen = sha256.New()
-	err = s.Settings(s.env("CLAUDE_PROJECT_DIR"))
+	project := s.env("CLAUDE_PROJECT_DIR")
+	err = cmp.Or(s.Settings(project), s.moved(filepath.Clean(project)))
 	return hex.EncodeToString(s.seen.Sum(nil)), err
+}
+
+// moved says that the client may go by the settings of another folder than its project: a person has it do so with /cd, and
+// then only the folder in which it works tells. A command that changes the folder looks the same.
+func (s ClaudeSetup) moved(project string) error {
+	for dir := filepath.Clean(s.Dir); dir != project; dir = filepath.Dir(dir) {
+		if !strings.HasPrefix(dir, strings.TrimSuffix(project, "/")+"/") {
+			return fmt.Errorf("it works in %q, which is not in its project, and may go by the settings of that folder", s.Dir)
+		}
+		for _, name := range []string{".claude", ".git"} {
+			if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("it works in %s, which has %s, and may go by the settings there", dir, name)
+			}
+		}
+	}
+	return nil
 }
 
 // see notes a file or folder that is there.

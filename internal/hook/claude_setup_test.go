@@ -46,6 +46,9 @@ func (m *claudeMachine) alone() error {
 			m.Began = append(m.Began, name+"="+value)
 		}
 	}
+	if m.Dir == "" {
+		m.Dir = m.env["CLAUDE_PROJECT_DIR"]
+	}
 	_, err := m.Alone()
 	return err
 }
@@ -213,6 +216,23 @@ func TestAdversary_K8_SettingsThatWent(t *testing.T) {
 		require.NoError(t, err)
 		require.NotEqual(t, before, after, name)
 	}
+}
+
+// K8: a person has the client go by another folder with /cd, whose settings are not looked at.
+func TestAdversary_K8_AnotherFolder(t *testing.T) {
+	t.Parallel()
+	m := newClaudeMachine(t)
+	m.write("h/up/p/src/deep/a.go", "")
+	m.write("h/up/p/tool/.claude/x", "")
+	m.write("h/up/p/lib/.git/HEAD", "")
+	m.write("h/up/p2/a", "")
+	for dir, alone := range map[string]bool{"": true, "src": true, "src/deep": true, "src/..": true, "tool": false, "tool/deeper": false, "lib": false,
+		"..": false, "../p2": false, "../../..": false} {
+		m.Dir = filepath.Join(m.env["CLAUDE_PROJECT_DIR"], dir)
+		require.Equal(t, alone, m.alone() == nil, "%q: %v", dir, m.alone())
+	}
+	m.Dir = "."
+	require.ErrorContains(t, m.alone(), "not in its project")
 }
 
 // K8: settings that say where settings are do not hide those that the client read.

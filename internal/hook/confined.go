@@ -34,6 +34,9 @@ func (r Runtime) Looks(event string) bool {
 	return r.Name == "claude-code" && slices.Contains(Looking, event)
 }
 
+// DirOf is the folder in which a hook's body says that the client works; empty if it does not say.
+func DirOf(raw []byte) string { return readBody(raw).text("cwd") }
+
 // PageOf is the skill or the command that a hook's body says is called; empty if it is none.
 func PageOf(raw []byte) string {
 	b := readBody(raw)
