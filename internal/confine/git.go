@@ -213,12 +213,15 @@ func small(file string) (string, error) {
 
 // trail gives a path without links in what there is of it, and each link on the way. A name from which it goes up again is
 // on the way too, as "name/..": a link of that name would lead elsewhere.
-func trail(file string) (end string, through []string) { return trailFrom("/", file) }
+func trail(file string) (end string, through []string) {
+	end, through, _ = trailFrom("/", file)
+	return end, through
+}
 
-// trailFrom is trail for a path from a folder that has no links in its own path.
-func trailFrom(end, rest string) (_ string, through []string) {
+// trailFrom is trail for a path from a folder that has no links in its own path. It gives how many names there were, too.
+func trailFrom(end, rest string) (_ string, through []string, steps int) {
 	links := 0
-	for rest != "" {
+	for ; rest != ""; steps++ {
 		name := ""
 		name, rest, _ = strings.Cut(rest, "/")
 		switch name {
@@ -241,5 +244,5 @@ func trailFrom(end, rest string) (_ string, through []string) {
 		}
 		rest = target + "/" + rest
 	}
-	return end, through
+	return end, through, steps
 }

@@ -89,7 +89,7 @@ func absolute(dir, file string) string {
 	return dir + "/" + file
 }
 
-// shownOutside are folders to whose files a link may lead: an ordinary user writes nothing there ([fixed]).
+// shownOutside are folders to whose files a link may lead: an ordinary user writes nothing there ([guard.fixed]).
 var shownOutside = []string{"/usr/", "/bin/", "/lib/", "/lib64/", "/sbin/", "/nix/store/"}
 
 // kernel are folders in which a name can lead each process elsewhere. A link there leads out, even if it ends inside here.
@@ -155,7 +155,7 @@ func (g *guard) inside(file string) (rel string, ok bool) {
 			g.steps += 4 + i/64 // a question to the kernel takes longer with a longer path
 			before := file[:strings.LastIndexByte(file[:i], '/')]
 			var through []string
-			if real, through = trailFrom(end, file[len(before)+1:i]); slices.ContainsFunc(append(through, real+"/"), ofKernel) {
+			if real, through, _ = trailFrom(end, file[len(before)+1:i]); slices.ContainsFunc(append(through, real+"/"), ofKernel) {
 				real = "/proc"
 			}
 			g.real[file[:i]] = real
@@ -183,16 +183,19 @@ func (g *guard) leadsAstray(links map[string]string, rel string) (end string, as
 	if !outside { // where no folder can be, nothing is looked at: it would take long
 		return end, strings.Count(end, "/") >= deepest || g.held(end) || g.renames(rel, end)
 	}
-	return end, end != "/dev/null" && !fixed(end)
+	return end, end != "/dev/null" && !g.fixed(end)
 }
 
 // fixed reports a file of the system that this user cannot change. Folders are none: links below them, such as those of
 // npm link, may lead to places of the user.
-func fixed(file string) bool {
+func (g *guard) fixed(file string) bool {
+	end, _, steps := trailFrom("/", file)
+	if g.steps += steps; g.long() {
+		return false
+	}
 	if _, err := os.Stat(file); err != nil {
 		return false
 	}
-	end, _ := trail(file)
 	shown := slices.ContainsFunc(shownOutside, func(dir string) bool { return strings.HasPrefix(end, dir) })
 	info, err := os.Lstat(end)
 	return shown && err == nil && info.Mode().IsRegular() && unix.Access(end, unix.W_OK) != nil

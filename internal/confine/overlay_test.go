@@ -477,20 +477,33 @@ func TestOverlay_TwoWorkspacesAreKeptTogether(t *testing.T) {
 func TestLinks_AreFollowedForABoundedTime(t *testing.T) {
 	deep := strings.Repeat("abcdefghijklm/", 240)
 	odd := strings.Repeat("x"+strings.Repeat(".old", 62)+"/", 14)
-	usual, many, long := map[string]string{}, map[string]string{}, map[string]string{}
+	usual, many, long, out := map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}
 	for i := range 3000 {
 		usual[fmt.Sprintf("node_modules/.pnpm/some-package@1.%d.0/node_modules/another-package", i)] = fmt.Sprintf("../../another-package@2.%d.0/node_modules/another-package", i)
 		many[fmt.Sprint(deep, i)], long[fmt.Sprint(odd, i)] = "x", "x"
+		out[fmt.Sprint(i)] = "/usr/bin" + strings.Repeat("/../bin", 580) + "/env"
 	}
 	for name, c := range map[string]struct {
 		links map[string]string
 		long  bool
-	}{"a project": {usual, false}, "deep": {many, true}, "odd": {long, true}} {
+	}{"a project": {usual, false}, "deep": {many, true}, "odd": {long, true}, "outside": {out, true}} {
 		g := guard{root: "/work/app"}
 		_ = g.astray(c.links)
 		require.Equal(t, c.long, g.long(), "%s: %d steps", name, g.steps)
 		require.Less(t, g.steps, mostSteps+mostSteps/8, name)
 	}
+}
+
+// So is a workspace listed before a call.
+func TestLinks_ToTheSystemAreFollowedForABoundedTime(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.ws, `python3 -c '
+import os
+for i in range(1500): os.symlink("/usr/bin" + "/../bin"*580 + "/env", "l%d" % i)'`)
+	said, code := m.confined(t, "true")
+	require.Equal(t, NotConfined, code, said)
+	require.Contains(t, said, "lead through too many folders")
 }
 
 // A folder of many files to which many links lead is not read again and again before each call.

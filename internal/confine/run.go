@@ -164,6 +164,7 @@ func Run(ctx context.Context, c Call) (status, changed int, err error) {
 		}
 	}
 	if err == nil {
+		defer func() { _ = os.Chmod(cacheOf(watches), 0) }()
 		status, err = c.start(ctx, bwrap, rules, homes[0], watches, func() ([]string, error) {
 			var lists []*list
 			for _, w := range watches {

@@ -439,6 +439,8 @@ func TestK5_CachesAreItsOwn(t *testing.T) {
 	after, err := exec.Command("sh", "-c", "cd "+m.home+"; find . -path ./ws -prune -o -path ./state -prune -o -print | sort; cat .bashrc .cache/go-build/x").Output()
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(after))
+	_, err = os.ReadDir(stateOf(m.state, m.ws) + "/home")
+	require.ErrorIs(t, err, os.ErrPermission, "no program of the host looks into them between calls")
 	said, _ := m.confined(t, `cat ~/.cache/go-build/x`)
 	require.Equal(t, "evil\n", said, "a cache is kept for the next confined call")
 	m.sh(t, m.home, "mkdir ws2")

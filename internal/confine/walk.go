@@ -229,7 +229,8 @@ const mostLooked = 2000
 func (w *walker) linked(root int) error {
 	under := w.top().Under
 	to := func(from, called, link string) string {
-		end, _ := trail(join(w.root, from))
+		end, _, steps := trailFrom("/", join(w.root, from))
+		w.steps += steps
 		secret := workspace.Private(join(under, workspace.FoldPath(called)))
 		if secret && !workspace.Private(workspace.FoldPath(end)) {
 			w.out.beyond[link] = end
@@ -247,6 +248,9 @@ func (w *walker) linked(root int) error {
 	looked, within := 0, map[string]bool{} // folders that the way leads through
 	var into func(from, called, link string) error
 	into = func(from, called, link string) error {
+		if w.long() {
+			return tooLong(w.root)
+		}
 		end, dir := to(from, called, link), workspace.FoldPath(called)
 		parent, own := splitPath(dir)
 		_, parent = splitPath(parent)
