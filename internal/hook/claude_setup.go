@@ -34,7 +34,8 @@ type ClaudeSetup struct {
 	File      string    // the client file of that hook
 	Arguments []string  // of the client, its program first
 	Started   time.Time // the client, which goes by the settings of that time; zero: they are not compared
-	Dir       string    // in which the client works now
+	Dir       string    // in which the client works now, by the hook's body
+	Record    string    // in which the client keeps what was said; it is in a folder for the project by whose settings it goes
 	Page      string    // the skill or command that is called, which may bring hooks; empty: none
 	Starts    bool      // the client has just read its settings, which may be gone since
 
@@ -70,29 +71,24 @@ var settable = lazy.Words(`CLAUDE_CODE_MAX_OUTPUT_TOKENS CLAUDE_CODE_USE_BEDROCK
 var harmlessRules = lazy.Words("WebFetch WebSearch Skill Agent Task")
 
 // Alone says what may judge or change a command beside approvalbot's hook; nil if nothing does. What cannot be read
-// may. Seen stands for the names of all files that were looked at: it is another one if a file came or went.
+// may. Seen stands for the names of all files that were looked at: it is another one if a file came or went, or if the
+// client goes by another folder.
 func (s ClaudeSetup) Alone() (seen string, err error) {
 	if err := s.Client(); err != nil {
 		return "", err
 	}
 	s.seen = sha256.New()
+	s.see(filepath.Dir(s.Record))
 	project := s.env("CLAUDE_PROJECT_DIR")
 	err = cmp.Or(s.Settings(project), s.moved(filepath.Clean(project)))
 	return hex.EncodeToString(s.seen.Sum(nil)), err
 }
 
-// moved says that the client may go by the settings of another folder than its project: a person has it do so with /cd, and
-// then only the folder in which it works tells. A command that changes the folder looks the same.
+// moved says that the client works in a folder outside its project: a person may have it go by the settings there, with
+// /cd.
 func (s ClaudeSetup) moved(project string) error {
-	for dir := filepath.Clean(s.Dir); dir != project; dir = filepath.Dir(dir) {
-		if !strings.HasPrefix(dir, strings.TrimSuffix(project, "/")+"/") {
-			return fmt.Errorf("it works in %q, which is not in its project, and may go by the settings of that folder", s.Dir)
-		}
-		for _, name := range []string{".claude", ".git"} {
-			if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("it works in %s, which has %s, and may go by the settings there", dir, name)
-			}
-		}
+	if dir := filepath.Clean(s.Dir); dir != project && !strings.HasPrefix(dir, strings.TrimSuffix(project, "/")+"/") {
+		return fmt.Errorf("it works in %q, which is not in its project, and may go by the settings of that folder", s.Dir)
 	}
 	return nil
 }
@@ -212,9 +208,11 @@ func (s ClaudeSetup) Settings(project string) error {
 			return fmt.Errorf("%s has files that the shell reads before each command", read)
 		}
 	}
-	synced := filepath.Join(user, "plugins", "synced")
-	if all, err := os.ReadDir(synced); len(all) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s has plugins of an account, whose hooks are not seen here", synced)
+	for _, name := range []string{"plugins/synced", "dev-mods"} { // of an account, and of sessions
+		dir := filepath.Join(user, name)
+		if all, err := os.ReadDir(dir); len(all) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s has plugins, whose hooks are not seen here", dir)
+		}
 	}
 	for _, dir := range []string{user, filepath.Join(user, "state"), machine} {
 		if err := onlySettings(dir); err != nil {

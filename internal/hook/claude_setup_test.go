@@ -120,6 +120,7 @@ func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 		"a hook that brings code":     {"h/.claude/settings.json", `{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "x"}]}]}}`},
 		"code of the session":         {"h/.claude/session-env/s-1/hook.sh", "x() { :; }"},
 		"a plugin of an account":      {"h/.claude/plugins/synced/p/plugin.json", `{}`},
+		"a plugin of a session":       {"h/.claude/dev-mods/s-1/p/.claude-plugin/plugin.json", `{}`},
 		"a plugin among skills":       {"h/.claude/skills/sp/.claude-plugin/plugin.json", `{}`},
 		"hooks among skills":          {"h/.claude/skills/sp/hooks/hooks.json", `{}`},
 		"a variable":                  {"h/.claude/settings.json", `{"env": {"CLAUDE_CODE_SHELL_PREFIX": "/x"}}`},
@@ -222,17 +223,22 @@ func TestAdversary_K8_SettingsThatWent(t *testing.T) {
 func TestAdversary_K8_AnotherFolder(t *testing.T) {
 	t.Parallel()
 	m := newClaudeMachine(t)
-	m.write("h/up/p/src/deep/a.go", "")
-	m.write("h/up/p/tool/.claude/x", "")
-	m.write("h/up/p/lib/.git/HEAD", "")
-	m.write("h/up/p2/a", "")
-	for dir, alone := range map[string]bool{"": true, "src": true, "src/deep": true, "src/..": true, "tool": false, "tool/deeper": false, "lib": false,
-		"..": false, "../p2": false, "../../..": false} {
+	for dir, alone := range map[string]bool{"": true, "src": true, "src/..": true, "..": false, "../p2": false, "../../..": false} {
 		m.Dir = filepath.Join(m.env["CLAUDE_PROJECT_DIR"], dir)
 		require.Equal(t, alone, m.alone() == nil, "%q: %v", dir, m.alone())
 	}
 	m.Dir = "."
 	require.ErrorContains(t, m.alone(), "not in its project")
+	// In the project only the folder of the client's record tells.
+	m.Dir = m.env["CLAUDE_PROJECT_DIR"]
+	seen := func(record string) string {
+		m.Record = filepath.Join(m.dir, "h/.claude/projects", record)
+		require.NoError(t, m.alone())
+		seen, _ := m.Alone()
+		return seen
+	}
+	require.Equal(t, seen("-h-up-p/one.jsonl"), seen("-h-up-p/two.jsonl"))
+	require.NotEqual(t, seen("-h-up-p/one.jsonl"), seen("-h-up-p-sub/one.jsonl"))
 }
 
 // K8: settings that say where settings are do not hide those that the client read.

@@ -34,8 +34,12 @@ func (r Runtime) Looks(event string) bool {
 	return r.Name == "claude-code" && slices.Contains(Looking, event)
 }
 
-// DirOf is the folder in which a hook's body says that the client works; empty if it does not say.
-func DirOf(raw []byte) string { return readBody(raw).text("cwd") }
+// PlaceOf gives the folder in which a hook's body says that the client works, and the file in which it keeps what was said;
+// empty if it does not say.
+func PlaceOf(raw []byte) (dir, record string) {
+	b := readBody(raw)
+	return b.text("cwd"), b.text("transcript_path")
+}
 
 // PageOf is the skill or the command that a hook's body says is called; empty if it is none.
 func PageOf(raw []byte) string {

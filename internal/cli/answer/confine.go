@@ -46,8 +46,9 @@ func confiner(f Flags, event string, body []byte) []string {
 	}
 	_, err = os.Stat(name)
 	first := event == hook.SessionStart && errors.Is(err, fs.ErrNotExist)
+	dir, record := hook.PlaceOf(body)
 	setup := hook.ClaudeSetup{Environ: os.Environ(), Began: words(began), Home: os.Getenv("HOME"), Program: program, File: f.Client,
-		Started: since.at, Arguments: words(line), Dir: hook.DirOf(body), Page: hook.PageOf(body), Starts: first}
+		Started: since.at, Arguments: words(line), Dir: dir, Record: record, Page: hook.PageOf(body), Starts: first}
 	seen, err := setup.Alone()
 	if err != nil || event == hook.ConfigChange || event == hook.DirectoryAdded {
 		seen = notAlone
