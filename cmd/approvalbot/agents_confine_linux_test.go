@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,19 +17,20 @@ import (
 	"approvalbot/internal/hook/live"
 )
 
-// K7: the real Claude Code runs the confined form of what the desk does not understand, and not its own. With a rule
-// of its own for commands it is asked about as before (K9), and so it is after the command failed confined.
-func TestAgents_K7_K9_CommandsRunConfined(t *testing.T) {
+// confinedClient is a lab of the real Claude Code of an ordinary user, whose hook confines, beside its desk. own gives that
+// user all files of the lab.
+func confinedClient(t *testing.T) (c confiner, l *live.Lab, own func()) {
+	t.Helper()
 	path := agentsPath(t)
 	home, err := os.MkdirTemp("", "confiner-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
-	l, err := live.Open("claude-code", path, home)
+	l, err = live.Open("claude-code", path, home)
 	if err != nil {
 		t.Skip("claude-code: not tested, its client is not installed")
 	}
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
-	own := func() {
+	own = func() {
 		require.NoError(t, filepath.WalkDir(l.Dir(), func(path string, _ fs.DirEntry, err error) error {
 			if err == nil && os.Geteuid() == 0 {
 				err = os.Lchown(path, ordinary, ordinary)
@@ -36,15 +39,12 @@ func TestAgents_K7_K9_CommandsRunConfined(t *testing.T) {
 		}))
 	}
 	own()
-	c := newConfinerIn(t, home, l.Project, confineUnsure)
+	c = newConfinerIn(t, home, l.Project, confineUnsure)
 	version := c.command()
 	version.Path, version.Args, version.Env = live.Find("claude-code", path), []string{"claude", "--version"}, []string{"HOME=" + l.Home, "PATH=" + path}
 	if said, err := version.CombinedOutput(); err != nil {
 		t.Skipf("claude-code: not tested confined, an ordinary user cannot start it where it is installed (%v %s)", err, said)
 	}
-	secret := filepath.Join(c.home, "secret")
-	require.NoError(t, os.WriteFile(secret, []byte("of the home"), 0o644))
-	c.script("frob", "echo run >> ran.txt; cat "+secret+"; exit ${1:-0}\n")
 	file, err := os.ReadFile(c.client)
 	require.NoError(t, err)
 	client := filepath.Join(l.Home, ".config", "approvalbot", "client.yaml")
@@ -55,7 +55,17 @@ func TestAgents_K7_K9_CommandsRunConfined(t *testing.T) {
 	install.Env = []string{"HOME=" + l.Home, "PATH=" + path}
 	said, err := install.CombinedOutput()
 	require.NoError(t, err, string(said))
+	return c, l, own
+}
 
+// K7: the real Claude Code runs the confined form of what the desk does not understand, and not its own. With a rule
+// of its own for commands it is asked about as before (K9), and so it is after the command failed confined.
+func TestAgents_K7_K9_CommandsRunConfined(t *testing.T) {
+	c, l, own := confinedClient(t)
+	secret := filepath.Join(c.home, "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("of the home"), 0o644))
+	c.script("frob", "echo run >> ran.txt; cat "+secret+"; exit ${1:-0}\n")
+	own()
 	runs := func(command string) (got live.Result) {
 		t.Helper()
 		l.Model.Command = command
@@ -89,7 +99,7 @@ func TestAgents_K7_K9_CommandsRunConfined(t *testing.T) {
 	repository.Dir = c.ws
 	repository.Env = append(repository.Env, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
 	own()
-	said, err = repository.CombinedOutput()
+	said, err := repository.CombinedOutput()
 	require.NoError(t, err, string(said))
 	runs("git switch other && sleep 4 && git switch main")
 	require.Equal(t, api.Approved, c.newest().Status)
@@ -117,4 +127,37 @@ func TestAgents_K7_K9_CommandsRunConfined(t *testing.T) {
 	text, err = os.ReadFile(filepath.Join(c.ws, "ran.txt"))
 	require.NoError(t, err)
 	require.Equal(t, "run\nrun\n", string(text), "no original ran")
+}
+
+// K8: a person has the client go by another folder with /cd. What it read there judges commands, also if it is gone again
+// before the next one.
+func TestAgents_K8_AnotherFolder(t *testing.T) {
+	c, l, own := confinedClient(t)
+	c.script("frob", "echo run >> $0.txt\n")
+	rules := filepath.Join(l.Project, "sub", ".claude", "settings.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(rules), 0o755))
+	require.NoError(t, os.WriteFile(rules, []byte(`{"permissions": {"deny": ["Bash(./frob:*)"]}}`), 0o644))
+	seed := fmt.Sprintf(`{"hasCompletedOnboarding": true, "customApiKeyResponses": {"approved": ["x"]},
+		"projects": {%q: {"hasTrustDialogAccepted": true}, %q: {"hasTrustDialogAccepted": true}}}`, l.Project, filepath.Join(l.Project, "sub"))
+	require.NoError(t, os.WriteFile(filepath.Join(l.Home, ".claude.json"), []byte(seed), 0o600))
+	own()
+	l.Model.Command = "./frob 1"
+	cmd := l.Cmd(t.Context(), "--permission-mode", "default", "clean up the build folder")
+	cmd.Env = append(cmd.Env, "CLAUDE_CODE_TMPDIR="+l.Home, "TMPDIR="+l.Home) // this user may not write in /tmp
+	if os.Geteuid() == 0 {
+		cmd.Args = slices.Concat([]string{"setpriv", fmt.Sprint("--reuid=", ordinary), fmt.Sprint("--regid=", ordinary), "--clear-groups"}, cmd.Args)
+	}
+	screen := inTerminal(t, cmd)
+	screen.shows("FINAL:")
+	require.NotNil(t, c.newest().Confined)
+
+	screen.tmux("send-keys", "-l", "/cd sub")
+	screen.tmux("send-keys", "Enter")
+	screen.shows("Moved to")
+	require.NoError(t, os.RemoveAll(filepath.Dir(rules)))
+	l.Model.Command, l.Model.Repeat = "./frob 2", 1
+	screen.tmux("send-keys", "-l", "again")
+	screen.tmux("send-keys", "Enter")
+	card := c.rig.asked("./frob 2")
+	c.rig.tap(c.rig.alice, c.rig.group, card.ID, "Deny")
 }

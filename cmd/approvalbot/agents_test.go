@@ -376,11 +376,16 @@ func (l terminal) shows(words string) {
 // openTerminal starts the client of a lab in a terminal.
 func openTerminal(t *testing.T, l *live.Lab, args ...string) terminal {
 	t.Helper()
+	return inTerminal(t, l.Cmd(t.Context(), args...))
+}
+
+// inTerminal starts a client in a terminal.
+func inTerminal(t *testing.T, cmd *exec.Cmd) terminal {
+	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("a person at the terminal: not tested, install tmux")
 	}
 	s := terminal{t, filepath.Join(t.TempDir(), "tmux")}
-	cmd := l.Cmd(t.Context(), args...)
 	words := []string{"-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "40", "-c", cmd.Dir, "env", "-i"}
 	env := slices.DeleteFunc(cmd.Env, func(v string) bool { return v == "TERM=dumb" || v == "CI=1" })
 	s.tmux(slices.Concat(words, env, []string{"TERM=xterm-256color"}, cmd.Args)...)
