@@ -473,6 +473,15 @@ func TestOverlay_TwoWorkspacesAreKeptTogether(t *testing.T) {
 	}
 }
 
+// A change in the second in which the call began may be one since, where only seconds are told.
+func TestOverlay_ChangesSinceTheCallBegan(t *testing.T) {
+	j := judgement{began: 100_500_000_000}
+	for changed, since := range map[unix.Timespec]bool{{Sec: 100}: true, {Sec: 101}: true, {Sec: 99}: false, {Sec: 100, Nsec: 1}: false,
+		{Sec: 100, Nsec: 500_000_000}: true} {
+		require.Equal(t, since, j.since(unix.Stat_t{Ctim: changed}), "%v", changed)
+	}
+}
+
 // Links are followed for a few seconds at most; those of a large project take a small part of that.
 func TestLinks_AreFollowedForABoundedTime(t *testing.T) {
 	deep := strings.Repeat("abcdefghijklm/", 240)

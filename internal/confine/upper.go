@@ -216,7 +216,7 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 			return err
 		}
 		l, list = unix.Stat_t{}, &j.late
-	} else if was && !wasDir && l.Ctim.Nano() >= j.began {
+	} else if was && !wasDir && j.since(l) {
 		j.meanwhile[rel] = true
 	}
 	delete(j.links, rel)
@@ -278,11 +278,20 @@ func (j *judgement) folder(rel string, u, l unix.Stat_t, fresh bool) (mode uint3
 	return u.Mode & 01777
 }
 
+// since reports that something was changed since the call began, or may have been: some file systems tell the second alone
+// (ext4 with small inodes).
+func (j *judgement) since(st unix.Stat_t) bool {
+	if st.Ctim.Nsec == 0 {
+		return st.Ctim.Sec >= j.began/1e9
+	}
+	return st.Ctim.Nano() >= j.began
+}
+
 // lost reports that what the call had before it is there no more: a folder that it wrote in, or a file in a folder whose
 // names were changed. A file that it moved there looks the same, but no folder's names were.
 func (j *judgement) lost(low int, isDir bool) bool {
 	var st unix.Stat_t
-	return low >= 0 && (isDir || unix.Fstat(low, &st) != nil || st.Ctim.Nano() >= j.began)
+	return low >= 0 && (isDir || unix.Fstat(low, &st) != nil || j.since(st))
 }
 
 func (j *judgement) below(up, low int, name, rel string, p place, wasDir, hides bool, depth int) error {
@@ -316,7 +325,7 @@ func (j *judgement) gone(low int, name, rel string, p place, depth int) error {
 		j.protected[rel] = true
 	}
 	isDir := kind(l) == unix.S_IFDIR
-	if l.Ctim.Nano() >= j.began || isDir && j.before.dirs[rel].inode != inodeOf(l) {
+	if j.since(l) || isDir && j.before.dirs[rel].inode != inodeOf(l) {
 		j.meanwhile[rel] = true
 	}
 	delete(j.links, rel)
