@@ -73,7 +73,8 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 	a = append(a, "--size", memory, "--tmpfs", home)
 	for _, name := range caches {
 		private := filepath.Join(cacheOf(watches), name)
-		_ = os.Chmod(filepath.Dir(private), 0700)                                                // if it is there, it is closed
+		// That of earlier calls is closed.
+		_ = os.Chmod(filepath.Dir(private), 0700)
 		if err := errors.Join(os.MkdirAll(private, 0700), os.Chmod(private, 0700)); err != nil { // a call may have closed it
 			return nil, err
 		}
