@@ -416,8 +416,12 @@ func matchesBash(matcher string) bool {
 	})
 }
 
-// mostPages is how many files of skills, agents and commands are looked through.
-const mostPages = 1000
+// mostPages is how many files of skills, agents and commands are looked through, and mostPage how many bytes one has at
+// most: a call waits for it.
+const (
+	mostPages = 1000
+	mostPage  = 1 << 20
+)
 
 // withoutHooks says which file below a folder brings hooks of its own, as skills, agents and commands may, and plugins
 // that lie there.
@@ -444,6 +448,8 @@ func (s ClaudeSetup) withoutHooks(dir string) error {
 			return fmt.Errorf("%s was changed after the client had started; start it again", path)
 		case d.IsDir() || filepath.Ext(lower) != ".md":
 			return nil
+		case info.Size() > mostPage:
+			return fmt.Errorf("%s has %d bytes, too many to look through", path, info.Size())
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {

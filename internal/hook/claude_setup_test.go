@@ -121,6 +121,7 @@ func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 		"code of the session":         {"h/.claude/session-env/s-1/hook.sh", "x() { :; }"},
 		"a plugin of an account":      {"h/.claude/plugins/synced/p/plugin.json", `{}`},
 		"a plugin of a session":       {"h/.claude/dev-mods/s-1/p/.claude-plugin/plugin.json", `{}`},
+		"a page of many bytes":        {"h/up/p/.claude/skills/b/SKILL.md", strings.Repeat("\n h\n", 1<<19)},
 		"a plugin among skills":       {"h/.claude/skills/sp/.claude-plugin/plugin.json", `{}`},
 		"hooks among skills":          {"h/.claude/skills/sp/hooks/hooks.json", `{}`},
 		"a variable":                  {"h/.claude/settings.json", `{"env": {"CLAUDE_CODE_SHELL_PREFIX": "/x"}}`},
