@@ -358,6 +358,12 @@ func (l terminal) tmux(args ...string) string {
 	return string(out)
 }
 
+// types is a line that a person types.
+func (l terminal) types(line string) {
+	l.tmux("send-keys", "-l", line)
+	l.tmux("send-keys", "Enter")
+}
+
 // shows waits until the terminal shows those words.
 func (l terminal) shows(words string) {
 	l.t.Helper()

@@ -117,6 +117,7 @@ func (c claude) event(event, id string, input, outcome map[string]any, more ...s
 	args := []string{"hook", "claude-code", event, "--client", c.confiner.client, "--caller", strconv.Itoa(c.client.Process.Pid)}
 	cmd := c.command(append(args, more...)...)
 	cmd.Env = append(cmd.Env, c.env...)
+	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `"$0" "$@"; exit $?`}, cmd.Args...) // as install writes it
 	cmd.Stdin = strings.NewReader(string(raw))
 	out, _ := cmd.Output()
 	require.Equal(c.t, 3, cmd.ProcessState.ExitCode(), string(out))

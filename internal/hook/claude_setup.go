@@ -26,7 +26,7 @@ import (
 // replaced by its confined form only where nothing else would have judged or changed the original: Claude Code's own
 // rules see only the replaced words, and of two hooks that change a call the later one wins (tried with 2.1.330).
 type ClaudeSetup struct {
-	Environ   []string // NAME=value, of the hook
+	Environ   []string // NAME=value, that the client gave its hook
 	Began     []string // NAME=value, of the client when it started; settings may have changed what the hook has
 	Home      string
 	Root      string    // put before the paths of the machine's files; empty but in tests
@@ -39,7 +39,8 @@ type ClaudeSetup struct {
 	Page      string    // the skill or command that is called, which may bring hooks; empty: none
 	Starts    bool      // the client has just read its settings, which may be gone since
 
-	seen hash.Hash // takes the name of each file and folder that was looked at; nil: it is not asked for
+	seen hash.Hash         // takes the name of each file and folder that was looked at; nil: it is not asked for
+	sets map[string]string // takes the variables that settings of the user's and the machine's set; nil: the same
 }
 
 // harmlessFlags are options of claude that bring no hook, no rule for commands and no settings; of those with a
@@ -77,10 +78,12 @@ func (s ClaudeSetup) Alone() (seen string, err error) {
 	if err := s.Client(); err != nil {
 		return "", err
 	}
-	s.seen = sha256.New()
+	s.seen, s.sets = sha256.New(), map[string]string{}
 	s.see(filepath.Dir(s.Record))
 	project := s.env("CLAUDE_PROJECT_DIR")
-	err = cmp.Or(s.Settings(project), s.moved(filepath.Clean(project)))
+	if err = s.Settings(project); err == nil {
+		err = cmp.Or(s.moved(filepath.Clean(project)), s.variables())
+	}
 	return hex.EncodeToString(s.seen.Sum(nil)), err
 }
 
@@ -89,6 +92,22 @@ func (s ClaudeSetup) Alone() (seen string, err error) {
 func (s ClaudeSetup) moved(project string) error {
 	if dir := filepath.Clean(s.Dir); dir != project && !strings.HasPrefix(dir, strings.TrimSuffix(project, "/")+"/") {
 		return fmt.Errorf("it works in %q, which is not in its project, and may go by the settings of that folder", s.Dir)
+	}
+	return nil
+}
+
+// ofClient are variables that the client sets for its hooks beside those called CLAUDE (seen with 2.1.330).
+var ofClient = lazy.Words("AI_AGENT COREPACK_ENABLE_AUTO_PIN NoDefaultCurrentDirectoryInExePath PWD OLDPWD COLUMNS LINES")
+
+// variables says which variable the client has of settings that are not looked at: it keeps those of a folder by which it
+// went before, with /cd.
+func (s ClaudeSetup) variables() error {
+	for _, pair := range s.Environ {
+		name, value, _ := strings.Cut(pair, "=")
+		set, own := s.sets[name]
+		if !slices.Contains(s.Began, pair) && !ofClient.Has(name) && !harmlessVariables.Has(name) && !settable.Has(name) && (!own || set != value) {
+			return fmt.Errorf("its environment has the variable %s, which it did not have when it started, and which the user's settings do not set", name)
+		}
 	}
 	return nil
 }
@@ -347,7 +366,10 @@ func (s ClaudeSetup) alone(file string, own bool) error {
 			return fmt.Errorf("%s enables the plugin %s, whose hooks are not seen here", file, name)
 		}
 	}
-	for name := range in.Env {
+	for name, raw := range in.Env {
+		if value := ""; own && s.sets != nil && jsonv2.Unmarshal(raw, &value) == nil {
+			s.sets[name] = value
+		}
 		if !settable.Has(name) && (!own || strings.HasPrefix(name, "CLAUDE") || startsCommands.Has(name) || leading.Has(name)) {
 			return fmt.Errorf("%s sets the variable %s, which may bring rules or hooks, or change how commands are started", file, name)
 		}

@@ -242,6 +242,27 @@ func TestAdversary_K8_AnotherFolder(t *testing.T) {
 	require.NotEqual(t, seen("-h-up-p/one.jsonl"), seen("-h-up-p-sub/one.jsonl"))
 }
 
+// K8: a client that went by another folder keeps the variables that settings there set.
+func TestAdversary_K8_VariablesOfElsewhere(t *testing.T) {
+	t.Parallel()
+	m := newClaudeMachine(t)
+	m.write("h/.claude/settings.json", `{"env": {"MY_TOKEN": "t"}}`)
+	m.write("h/up/p/.claude/settings.json", `{"env": {"NODE_ENV": "test"}}`)
+	for name, c := range map[string]struct {
+		value string
+		alone bool
+	}{
+		"COREPACK_ENABLE_AUTO_PIN": {"0", true}, "NODE_ENV": {"test", true}, "MY_TOKEN": {"t", true}, "XDG_STATE_HOME": {"/s", true},
+		"PATH": {"/x", false}, "BASH_FUNC_source%%": {"() { x; }", false}, "GCONV_PATH": {"/x", false},
+	} {
+		m.env[name] = c.value
+		require.Equal(t, c.alone, m.alone() == nil, "%s: %v", name, m.alone())
+		delete(m.env, name)
+	}
+	m.env["MY_TOKEN"] = "of another folder"
+	require.ErrorContains(t, m.alone(), "MY_TOKEN")
+}
+
 // K8: settings that say where settings are do not hide those that the client read.
 func TestAdversary_K8_SettingsElsewhere(t *testing.T) {
 	t.Parallel()

@@ -35,6 +35,11 @@ func confiner(f Flags, event string, body []byte) []string {
 	if err != nil {
 		return nil
 	}
+	// The shell between them hands on no variable whose name is none to it, such as an exported function of bash.
+	given, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(os.Getppid()), "environ"))
+	if err != nil {
+		return nil
+	}
 	since, err := started(client)
 	if err != nil {
 		return nil
@@ -47,7 +52,7 @@ func confiner(f Flags, event string, body []byte) []string {
 	_, err = os.Stat(name)
 	first := event == hook.SessionStart && errors.Is(err, fs.ErrNotExist)
 	dir, record := hook.PlaceOf(body)
-	setup := hook.ClaudeSetup{Environ: os.Environ(), Began: words(began), Home: os.Getenv("HOME"), Program: program, File: f.Client,
+	setup := hook.ClaudeSetup{Environ: words(given), Began: words(began), Home: os.Getenv("HOME"), Program: program, File: f.Client,
 		Started: since.at, Arguments: words(line), Dir: dir, Record: record, Page: hook.PageOf(body), Starts: first}
 	seen, err := setup.Alone()
 	if err != nil || event == hook.ConfigChange || event == hook.DirectoryAdded {
