@@ -41,7 +41,10 @@ func (d Damage) String() string {
 // Damaged looks through the write-ahead log of a SQLite store that no process has open.
 // Nil: the log is whole, or the store is open, or there is no such log. It does not
 // change the files.
-func Damaged(url string) (*Damage, error) {
+func Damaged(url string) (*Damage, error) { return damagedFor(url, lookersTime) }
+
+// damagedFor is Damaged with how long others may look through the log meanwhile.
+func damagedFor(url string, lookers time.Duration) (*Damage, error) {
 	path, ok := strings.CutPrefix(url, "sqlite:")
 	if !ok || path == memory {
 		return nil, nil
@@ -55,7 +58,7 @@ func Damaged(url string) (*Damage, error) {
 		return nil, err
 	}
 	lock, err := lockFile(path + ".lock")
-	for end := time.Now().Add(lookersTime); err != nil && time.Now().Before(end); lock, err = lockFile(path + ".lock") {
+	for end := time.Now().Add(lookers); err != nil && time.Now().Before(end); lock, err = lockFile(path + ".lock") {
 		time.Sleep(lookersTime / 100)
 	}
 	if err != nil { // a desk has it, and may have written while this was read

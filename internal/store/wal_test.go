@@ -134,7 +134,7 @@ func TestADamagedLogIsSeenByAllWhoLook(t *testing.T) {
 	var looking sync.WaitGroup
 	for range 16 {
 		looking.Go(func() {
-			found, err := Damaged(at)
+			found, err := damagedFor(at, patient)
 			assert.NoError(t, err)
 			assert.NotNil(t, found)
 		})
