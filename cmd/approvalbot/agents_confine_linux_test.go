@@ -24,7 +24,7 @@ func confinedClient(t *testing.T) (c confiner, l *live.Lab, own func()) {
 	path := agentsPath(t)
 	home, err := os.MkdirTemp("", "confiner-")
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
+	t.Cleanup(func() { removeState(t, home) })
 	l, err = live.Open("claude-code", path, home)
 	if err != nil {
 		t.Skip("claude-code: not tested, its client is not installed")

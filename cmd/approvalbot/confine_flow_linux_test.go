@@ -30,8 +30,14 @@ func newConfiner(t *testing.T, tools string) confiner {
 	t.Helper()
 	home, err := os.MkdirTemp("", "confiner-")
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
+	t.Cleanup(func() { removeState(t, home) })
 	return newConfinerIn(t, home, filepath.Join(home, "ws"), tools)
+}
+
+// removeState removes a home with the state of confined calls, which cannot be listed.
+func removeState(t *testing.T, home string) {
+	require.NoError(t, exec.Command("chmod", "-R", "u+rwx", home).Run())
+	require.NoError(t, os.RemoveAll(home))
 }
 
 func newConfinerIn(t *testing.T, home, ws, tools string) confiner {

@@ -400,7 +400,7 @@ func remove(dir int, name string, top, depth int) error {
 		return err
 	}
 	if depth > deepest && top >= 0 {
-		return unix.Renameat(dir, name, top, "deep-"+rand.Text())
+		return unix.Renameat(dir, name, top, rand.Text())
 	}
 	all, err := entries(sub)
 	for _, d := range all {
@@ -409,32 +409,35 @@ func remove(dir int, name string, top, depth int) error {
 	return errors.Join(err, unix.Unlinkat(dir, name, unix.AT_REMOVEDIR))
 }
 
-// discard removes a folder of the state, however deep it is.
+// discard removes a folder of the state, however deep it is: what lies deeper is moved up and removed then.
 func (w *Watch) discard(name string) error {
-	top, err := openDir(w.dir)
+	dir, err := unix.Open(w.dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	defer top.Close()
-	if err := remove(int(top.Fd()), name, int(top.Fd()), 0); err != nil {
+	defer unix.Close(dir)
+	if err := os.MkdirAll(w.path("deep"), 0700); err != nil {
 		return err
 	}
-	for again := true; again; {
-		again = false
-		all, err := entries(int(top.Fd()))
-		if err != nil {
+	deep, err := openDir(w.path("deep"))
+	if err != nil {
+		return err
+	}
+	defer deep.Close()
+	if err := remove(dir, name, int(deep.Fd()), 0); err != nil {
+		return err
+	}
+	for {
+		all, err := entries(int(deep.Fd()))
+		if err != nil || len(all) == 0 {
 			return err
 		}
 		for _, d := range all {
-			if strings.HasPrefix(d.name, "deep-") {
-				again = true
-				if err := remove(int(top.Fd()), d.name, int(top.Fd()), 0); err != nil {
-					return err
-				}
+			if err := remove(int(deep.Fd()), d.name, int(deep.Fd()), 0); err != nil {
+				return err
 			}
 		}
 	}
-	return nil
 }
 
 // drop removes what is left of a call.

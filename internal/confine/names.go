@@ -119,7 +119,11 @@ func (g *guard) follow(links map[string]string, at, rest string) (end string, th
 		switch {
 		case name == "" || name == ".":
 		case name == ".." && at == "":
-			rest = strings.TrimSuffix(path.Dir(g.root), "/") + "/" + rest
+			dir := path.Dir(g.root)
+			for strings.HasPrefix(rest, "../") {
+				dir, rest = path.Dir(dir), strings.TrimLeft(rest[3:], "/")
+			}
+			rest = strings.TrimSuffix(dir, "/") + "/" + rest
 		case name == "..":
 			at, _ = splitPath(at)
 		case len(through) > 40: // as the kernel
@@ -186,19 +190,34 @@ func (g *guard) leadsAstray(links map[string]string, rel string) (end string, as
 	return end, end != "/dev/null" && !g.fixed(end)
 }
 
-// fixed reports a file of the system that this user cannot change. Folders are none: links below them, such as those of
-// npm link, may lead to places of the user.
+// fixed reports a file of the system that this user cannot change, by a path that is the same for each process and whose
+// links are the system's. Folders are none: links below them, such as those of npm link, may lead to places of the user.
 func (g *guard) fixed(file string) bool {
-	end, _, steps := trailFrom("/", file)
+	system := func(name string) bool {
+		return slices.ContainsFunc(shownOutside, func(dir string) bool { return strings.HasPrefix(name+"/", dir) })
+	}
+	if !system(file) || strings.Contains(file+"/", "/../") {
+		return false
+	}
+	end, through, steps := trailFrom("/", file)
 	if g.steps += steps; g.long() {
 		return false
 	}
-	if _, err := os.Stat(file); err != nil {
+	foreign := func(link string) bool { return !system(link) && !strings.HasPrefix(link, "/etc/alternatives/") }
+	if !system(end) || slices.ContainsFunc(through, foreign) {
 		return false
 	}
-	shown := slices.ContainsFunc(shownOutside, func(dir string) bool { return strings.HasPrefix(end, dir) })
 	info, err := os.Lstat(end)
-	return shown && err == nil && info.Mode().IsRegular() && unix.Access(end, unix.W_OK) != nil
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	for name := end; name != "/"; name = path.Dir(name) {
+		var st unix.Stat_t
+		if unix.Lstat(name, &st) != nil || int(st.Uid) == os.Geteuid() || unix.Access(name, unix.W_OK) == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // inFolders are names that are protected in some folders alone.

@@ -73,9 +73,8 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 	a = append(a, "--size", memory, "--tmpfs", home)
 	for _, name := range caches {
 		private := filepath.Join(cacheOf(watches), name)
-		// That of earlier calls is closed.
-		_ = os.Chmod(filepath.Dir(private), 0700)
-		if err := errors.Join(os.MkdirAll(private, 0700), os.Chmod(private, 0700)); err != nil { // a call may have closed it
+		err := errors.Join(hidden(filepath.Dir(cacheOf(watches)), private), os.Chmod(private, 0700))
+		if err != nil { // a call may have closed it
 			return nil, err
 		}
 		a = append(a, "--bind", private, filepath.Join(home, name))
@@ -116,8 +115,7 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 	return append(a, "--chdir", c.Dir, "--remount-ro", "/"), nil
 }
 
-// cacheOf is the folder of the caches of calls in exactly these workspaces: what one left there, another would run. Between
-// calls it is closed, so that no program of the host finds a repository in it, whose settings it would obey.
+// cacheOf is the folder of the caches of calls in exactly these workspaces: what one left there, another would run.
 func cacheOf(watches []*Watch) string {
 	if len(watches) == 1 {
 		return filepath.Join(watches[0].dir, "home")

@@ -62,7 +62,7 @@ func Check(ctx context.Context, state, dir string) error {
 	defer func() {
 		_ = w.drop()
 		w.close()
-		_ = os.Remove(own)
+		_ = os.RemoveAll(own)
 	}()
 	if w.root, err = openDir(dir); err != nil {
 		return err
@@ -164,7 +164,6 @@ func Run(ctx context.Context, c Call) (status, changed int, err error) {
 		}
 	}
 	if err == nil {
-		defer func() { _ = os.Chmod(cacheOf(watches), 0) }()
 		status, err = c.start(ctx, bwrap, rules, homes[0], watches, func() ([]string, error) {
 			var lists []*list
 			for _, w := range watches {

@@ -57,7 +57,7 @@ func Begin(ctx context.Context, state, root string, says io.Writer) (began *Watc
 		return nil, fmt.Errorf("workspace %s contains the folder with the state of confined calls (%s), or lies "+
 			"in it; name another workspace", root, state)
 	}
-	if err := os.MkdirAll(w.path("quarantine"), 0700); err != nil {
+	if err := hidden(w.dir, w.path("quarantine")); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -106,6 +106,12 @@ func (w *Watch) hold(ctx context.Context, f *os.File, says io.Writer) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// hidden makes a folder in a workspace's state, which is closed to be listed: no program of the host that walks the home
+// finds a repository in it, also while a call runs, whose settings it would obey.
+func hidden(state, dir string) error {
+	return errors.Join(os.MkdirAll(dir, 0700), os.Chmod(state, 0300))
 }
 
 // stateOf is the folder in which the state of a workspace is kept.
@@ -220,10 +226,14 @@ func (w *Watch) apart(state string) error {
 			return err
 		}
 	}
-	all, err := filepath.Glob(filepath.Join(state, "*", "root"))
-	for _, file := range all {
-		text, _ := os.ReadFile(file)
-		root, dir := string(text), filepath.Dir(file)
+	all, err := os.ReadDir(state)
+	for _, e := range all {
+		dir := filepath.Join(state, e.Name())
+		text, readErr := os.ReadFile(filepath.Join(dir, "root"))
+		if readErr != nil { // of no workspace
+			continue
+		}
+		root := string(text)
 		if _, err := os.Lstat(root); err != nil { // it is gone, with what a call did in it
 			continue
 		}

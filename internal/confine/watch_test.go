@@ -24,7 +24,7 @@ func TestWatch_OneCallAtATime(t *testing.T) {
 	m := newMachine(t)
 	first, err := begin(m.state, m.ws)
 	require.NoError(t, err)
-	for _, state := range []string{m.state, t.TempDir()} {
+	for _, state := range []string{m.state, m.home + "/state2"} {
 		ctx, stop := context.WithTimeout(t.Context(), 1200*time.Millisecond)
 		var said strings.Builder
 		_, err = Begin(ctx, state, m.ws, &said)

@@ -44,7 +44,7 @@ func (s settled) Run() int {
 var ctx = context.Background()
 
 // patient is how long a test waits for anything at most. Reaching it is a failure.
-const patient = time.Minute
+const patient = 3 * time.Minute
 
 // insist makes a write again for as long as the store takes it back because nothing
 // had begun it in time: with a slow machine's commits a queue may take that long.
