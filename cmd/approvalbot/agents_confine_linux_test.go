@@ -167,7 +167,7 @@ func TestAgents_K8_AnotherFolder(t *testing.T) {
 			require.NotNil(t, c.newest().Confined)
 			there.before(t, func(to string) {
 				screen.types("/cd " + to)
-				screen.shows("Moved to " + filepath.Join(l.Project, strings.TrimPrefix(to, l.Project)))
+				screen.shows("Moved to " + filepath.Join(l.Project, strings.TrimPrefix(to, l.Project)) + "\n") // of a line
 			}, rules)
 			l.Model.Command, l.Model.Repeat = "./frob 2", 1
 			screen.types("again")
