@@ -14,7 +14,7 @@ import (
 )
 
 // K8, K9: why commands of these clients do not run confined (docs/confine.md). Of two hooks that replace a command the one
-// that is listed last wins, whatever the first decided, and a rule of the client's own against the command does not hold
+// that is listed last wins, also if the first allowed its own, and a rule of the client's own against the command does not hold
 // once a hook has replaced it. If this test fails, a client has changed, and may be confined after all.
 func TestAgents_K8_K9_OthersHaveTheLastWord(t *testing.T) {
 	t.Parallel()
