@@ -124,6 +124,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stopped := make(chan struct{})
 	stop := func() {
 		defer close(stopped)
+		srv.SetKeepAlivesEnabled(false) // first, so that each answer says that its connection ends
 		s.EndWaits()
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.StopTime)
 		defer cancel()
