@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -260,6 +261,10 @@ func (r *rig) ask(params string, change ...func(*api.CreateRequest)) api.Approva
 		f(&req)
 	}
 	a, err := r.agent().Create(r.ctx(), req, api.CreateOptions{})
+	var refused *api.Problem
+	for end := time.Now().Add(patient); r.database != "" && errors.As(err, &refused) && refused.Code == "unavailable" && time.Now().Before(end); {
+		a, err = r.agent().Create(r.ctx(), req, api.CreateOptions{}) // PostgreSQL was slow to commit, so nothing was written
+	}
 	require.NoError(r.t, err)
 	require.EqualValues(r.t, "pending", a.Status, "reason: %s %v", a.Reason, a.ReasonCodes)
 	return a
