@@ -4,6 +4,7 @@ package confine
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -13,8 +14,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -149,10 +152,26 @@ type machine struct{ dir, home, state, ws, mark string }
 func newMachine(t *testing.T) machine {
 	t.Helper()
 	template, dir := aMachine(), t.TempDir()
-	t.Cleanup(func() { _ = exec.Command("sh", "-c", "chmod -R u+rwx "+dir+"; rm -rf "+dir+"/home").Run() })
+	t.Cleanup(func() { opened(t, dir) })
 	m := machine{dir, dir + "/home", dir + "/home/state", dir + "/home/ws", dir + "/" + evilMark}
 	require.NoError(t, exec.Command("cp", "-a", template+"/home", dir).Run())
 	return m
+}
+
+// opened allows the owner of all folders below one to look into them and to change what is in them, so that the test's
+// end can remove them.
+func opened(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && err == nil { // before it is read
+			err = os.Chmod(path, 0700)
+		}
+		if errors.Is(err, syscall.ENAMETOOLONG) { // of what is so deep all folders are open
+			return filepath.SkipDir
+		}
+		return err
+	})
+	assert.NoError(t, err)
 }
 
 // aMachine makes the folder that all are copies of.

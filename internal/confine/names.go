@@ -24,11 +24,20 @@ type guard struct {
 	trails
 }
 
-// trails is what was found out by following links since the last list.
+// trails is what was found out by following the links of one list.
 type trails struct {
 	steps  int               // a few microseconds each
 	real   map[string]string // what paths of the host are without links
 	places map[string]place  // of paths of the workspace
+	ends   map[string]ending // of links of the workspace
+}
+
+// ending is where a path leads: to one of the workspace, or outside to an absolute one, of which no link is followed. What
+// goes through more links than the kernel follows is outside, and no absolute path; a circle has no end for anybody, and
+// is empty.
+type ending struct {
+	path    string
+	outside bool
 }
 
 // long reports more steps than are gone. Of such a call nothing is kept, and such a workspace is refused.
@@ -101,17 +110,41 @@ const (
 	mostLinks = 64 << 20 // bytes of links and their names
 )
 
-// follow follows a path from a directory of the workspace through the links in it. It gives where the
-// path ends, the links that it went through, and whether it ends outside; end is then what is left.
-func (g *guard) follow(links map[string]string, at, rest string) (end string, through []string, outside bool) {
-	for rest != "" && !g.long() {
+// mostThrough is how many links the kernel follows in one path (path_resolution(7)).
+const mostThrough = 40
+
+// endOf follows a link of the workspace.
+func (g *guard) endOf(links map[string]string, link string) ending {
+	end, known := g.ends[link]
+	if !known {
+		if g.ends == nil {
+			g.ends = map[string]ending{}
+		}
+		dir, _ := splitPath(link)
+		end = g.follow(links, dir, links[link])
+		g.ends[link] = end
+	}
+	return end
+}
+
+// follow follows a path from a directory of the workspace through the links in it.
+func (g *guard) follow(links map[string]string, at, rest string) ending {
+	type part struct {
+		link string
+		rest int // length of what comes after it
+	}
+	var of []part // links that lead to what is followed now
+	for through := 1; rest != "" && !g.long(); {
+		for len(of) > 0 && len(rest) <= of[len(of)-1].rest {
+			of = of[:len(of)-1]
+		}
 		g.steps += 1 + len(at)/256
 		if inside, ok := strings.CutPrefix(rest, g.root+"/"); ok {
 			at, rest = "", inside
 		} else if inside, ok := g.inside(rest); ok {
 			at, rest = "", inside
 		} else if strings.HasPrefix(rest, "/") {
-			return rest, through, true
+			return ending{rest, true}
 		}
 		var name string
 		name, rest, _ = strings.Cut(rest, "/")
@@ -123,21 +156,26 @@ func (g *guard) follow(links map[string]string, at, rest string) (end string, th
 			for strings.HasPrefix(rest, "../") {
 				dir, rest = path.Dir(dir), strings.TrimLeft(rest[3:], "/")
 			}
-			rest = strings.TrimSuffix(dir, "/") + "/" + rest
+			rest, of = strings.TrimSuffix(dir, "/")+"/"+rest, nil
 		case name == "..":
 			at, _ = splitPath(at)
-		case len(through) > 40: // as the kernel
-			return "", through, false
 		default:
 			at = join(at, name)
 			if target, ok := links[at]; ok {
-				through = append(through, at)
+				if slices.ContainsFunc(of, func(p part) bool { return p.link == at }) {
+					return ending{}
+				}
+				if through++; through > mostThrough {
+					return ending{"", true}
+				}
+				of = append(of, part{at, len(rest)})
 				at, _ = splitPath(at)
 				rest = target + "/" + rest
+				g.steps += len(rest) / 1024
 			}
 		}
 	}
-	return at, through, false
+	return ending{at, false}
 }
 
 // inside gives what an absolute path is called below the root, if links of the host lead there.
@@ -155,6 +193,7 @@ func (g *guard) inside(file string) (rel string, ok bool) {
 			continue
 		}
 		real, known := g.real[file[:i]]
+		g.steps += i / 1024
 		if !known {
 			g.steps += 4 + i/64 // a question to the kernel takes longer with a longer path
 			before := file[:strings.LastIndexByte(file[:i], '/')]
@@ -182,12 +221,11 @@ func ofKernel(file string) bool {
 // leadsAstray reports where a link ends, if that is outside the workspace or protected: a later call
 // that writes to the link's harmless name would write there.
 func (g *guard) leadsAstray(links map[string]string, rel string) (end string, astray bool) {
-	dir, _ := splitPath(rel)
-	end, _, outside := g.follow(links, dir, links[rel])
-	if !outside { // where no folder can be, nothing is looked at: it would take long
-		return end, strings.Count(end, "/") >= deepest || g.held(end) || g.renames(rel, end)
+	e := g.endOf(links, rel)
+	if !e.outside { // where no folder can be, nothing is looked at: it would take long
+		return e.path, strings.Count(e.path, "/") >= deepest || g.held(e.path) || g.renames(rel, e.path)
 	}
-	return end, end != "/dev/null" && !g.fixed(end)
+	return e.path, e.path != "/dev/null" && !g.fixed(e.path)
 }
 
 // fixed reports a file of the system that this user cannot change, by a path that is the same for each process and whose

@@ -26,6 +26,7 @@ type judgement struct {
 	*guard
 	before    *list
 	links     map[string]string // of the workspace as the call left it
+	folders   map[string]bool   // that the call made or changed, and false for those that it removed
 	began     int64
 	protected map[string]bool // names that a file tool would be asked about, see [guard.in]
 	meanwhile map[string]bool // names that a program of the host changed since the call began, and the call too
@@ -51,9 +52,9 @@ const mostNames = 4 << 20
 
 // judge looks at each name that a call made, changed or removed. It changes nothing.
 func (w *Watch) judge(upper int) (*judgement, error) {
-	j := &judgement{guard: &w.guard, before: w.before, links: maps.Clone(w.before.Links), began: w.began,
+	j := &judgement{guard: &w.guard, before: w.before, links: maps.Clone(w.before.Links), began: w.began, folders: map[string]bool{},
 		protected: map[string]bool{}, meanwhile: map[string]bool{}}
-	j.trails = trails{} // as the next call counts them
+	j.trails = trails{}
 	before := j.astray(w.before.Links)
 	var top, low unix.Stat_t
 	if err := unix.Fstat(upper, &top); err != nil || closed(top) {
@@ -74,7 +75,11 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 		return j, nil
 	}
 	// A link that was there before may lead elsewhere now.
-	j.trails = trails{} // as the next call counts them
+	j.trails = trails{} // what the next call does with them is counted
+	err := j.aliases(j.links, j.isDir, func(alias) (int, error) { return 0, nil })
+	if err != nil {
+		return nil, err
+	}
 	for rel, end := range j.astray(j.links) {
 		if was, is := before[rel]; !is || was != end || j.links[rel] != w.before.Links[rel] {
 			j.protected[rel] = true
@@ -88,6 +93,13 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 		return nil, errors.New("the workspace has too many links, or its links lead through too many folders")
 	}
 	return j, nil
+}
+
+// isDir reports a folder as the call left it.
+func (j *judgement) isDir(rel string) bool {
+	is, changed := j.folders[rel]
+	_, was := j.before.dirs[rel]
+	return is || was && !changed
 }
 
 // something is an error if the call did anything at all.
@@ -259,6 +271,7 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 // call if the call changed it, else what it has now.
 func (j *judgement) folder(rel string, u, l unix.Stat_t, fresh bool) (mode uint32) {
 	u.Mode &= unix.S_IFMT | 01777
+	j.folders[rel] = true
 	if kind(l) == unix.S_IFDIR {
 		was, known := j.before.dirs[rel]
 		own := l.Mode & (unix.S_IFMT | 01777)
@@ -330,6 +343,7 @@ func (j *judgement) gone(low int, name, rel string, p place, depth int) error {
 	}
 	delete(j.links, rel)
 	if isDir {
+		j.folders[rel] = false
 		if err := j.goneBelow(low, name, rel, p, depth); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -222,77 +223,104 @@ func (w *walker) secret(rel string, st unix.Stat_t) {
 	}
 }
 
-// mostLooked bounds how many links are followed from folders of secrets; a hundred names in them count as one.
+// mostLooked bounds how many links are looked at in folders to which links lead by names of secrets, and how many such
+// folders; a hundred names in them count as one.
 const mostLooked = 2000
 
-// linked notes secrets by the names that links give them: to files, and to what is in folders.
-func (w *walker) linked(root int) error {
-	under := w.top().Under
-	to := func(from, called, link string) string {
-		end, _, steps := trailFrom("/", join(w.root, from))
-		w.steps += steps
-		secret := workspace.Private(join(under, workspace.FoldPath(called)))
-		if secret && !workspace.Private(workspace.FoldPath(end)) {
-			w.out.beyond[link] = end
-		}
-		end, inside := strings.CutPrefix(end, w.root+"/")
-		if st, is := lstat(root, end); inside && is && secret {
-			w.secret(end, st)
-			w.out.naming = append(w.out.naming, link)
-		}
-		if !inside {
-			return ""
-		}
-		return end
-	}
-	looked, within := 0, map[string]bool{} // folders that the way leads through
+// alias is a name that a link gives to what it leads to. If that is a folder, by whose new name files in it may be secrets, the
+// links in it have such names too.
+type alias struct {
+	link, called string
+	end          ending
+	folder       bool
+}
+
+// aliases calls see for each name that the links give, which tells how many names are in a folder.
+func (g *guard) aliases(links map[string]string, isDir func(rel string) bool, see func(alias) (names int, err error)) error {
+	all, looked, within := sorted(links), 0, map[string]bool{} // folders that the way leads through
 	var into func(from, called, link string) error
 	into = func(from, called, link string) error {
-		if w.long() {
-			return tooLong(w.root)
+		a := alias{link: link, called: called, end: g.endOf(links, from)}
+		if g.steps += 1 + len(called)/64; g.long() {
+			return tooLong(g.root)
 		}
-		end, dir := to(from, called, link), workspace.FoldPath(called)
-		parent, own := splitPath(dir)
-		_, parent = splitPath(parent)
-		names := slices.ContainsFunc(inFolders, func(name string) bool { return workspace.Private(dir + "/" + name) })
-		if end == "" || within[end] || !strings.HasPrefix(own, ".") && !strings.HasPrefix(parent, ".") && !names {
-			return nil // what is in it has the names that it has there
+		folder := a.end.path
+		a.folder = !a.end.outside && folder != "" && !within[folder] && isDir(folder) && hides(called)
+		names, err := see(a)
+		if err != nil || !a.folder {
+			return err // what is in it has the names that it has there
 		}
-		fd, put, err := openAnyway(root, end, unix.O_DIRECTORY)
-		if err != nil {
-			return nil
+		first, _ := slices.BinarySearch(all, folder+"/")
+		others := all[first:]
+		if end := slices.IndexFunc(others, func(rel string) bool { return !strings.HasPrefix(rel, folder+"/") }); end >= 0 {
+			others = others[:end]
 		}
-		sub := walker{guard: w.guard, out: newList()}
-		err = sub.dir(fd, end, place{Under: join(under, dir)}, 0)
-		put()
-		_ = unix.Close(fd)
-		if err != nil {
-			return err
+		if looked += 1 + len(others) + names/100; looked > mostLooked || len(called) > longest {
+			return fmt.Errorf("workspace %s has too many links to and in folders of secrets (%q); remove some", g.root, link)
 		}
-		if w.out.secrets = append(w.out.secrets, sub.out.secrets...); len(sub.out.secrets) > 0 {
-			w.out.naming = append(w.out.naming, link)
-		}
-		maps.Copy(w.out.many, sub.out.many)
-		if looked += 1 + len(sub.out.Links) + sub.out.names/100; looked > mostLooked || len(called) > longest {
-			return fmt.Errorf("workspace %s has too many links to and in folders of secrets (%q); remove some", w.root, link)
-		}
-		within[end] = true
-		defer delete(within, end)
-		for _, other := range sorted(sub.out.Links) {
-			if err := into(other, called+strings.TrimPrefix(other, end), link); err != nil {
+		within[folder] = true
+		defer delete(within, folder)
+		for _, other := range others {
+			if err := into(other, called+strings.TrimPrefix(other, folder), link); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	for _, rel := range sorted(w.out.Links) {
+	for _, rel := range all {
 		if err := into(rel, rel, rel); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// hides reports a folder's path in which names may be secrets that are none elsewhere.
+func hides(dir string) bool {
+	lower := workspace.FoldPath(dir)
+	parent, own := splitPath(lower)
+	_, parent = splitPath(parent)
+	return strings.HasPrefix(own, ".") || strings.HasPrefix(parent, ".") ||
+		slices.ContainsFunc(inFolders, func(name string) bool { return workspace.Private(lower + "/" + name) })
+}
+
+// linked notes secrets by the names that links give them: to files, and to what is in folders.
+func (w *walker) linked(root int) error {
+	under := w.top().Under
+	isDir := func(rel string) bool { _, is := w.out.dirs[rel]; return is }
+	err := w.aliases(w.out.Links, isDir, func(a alias) (names int, err error) {
+		called, end := join(under, workspace.FoldPath(a.called)), a.end.path
+		secret := workspace.Private(called)
+		if secret && a.end.outside && path.IsAbs(end) {
+			real, _, steps := trailFrom("/", end)
+			if w.steps += steps; !workspace.Private(workspace.FoldPath(real)) {
+				w.out.beyond[a.link] = real
+			}
+		}
+		if st, is := lstat(root, end); !a.end.outside && is && secret {
+			w.secret(end, st)
+			w.out.naming = append(w.out.naming, a.link)
+		}
+		if !a.folder {
+			return 0, nil
+		}
+		fd, put, err := openAnyway(root, end, unix.O_DIRECTORY)
+		if err != nil {
+			return 0, nil
+		}
+		sub := walker{guard: w.guard, out: newList()}
+		err = sub.dir(fd, end, place{Under: called}, 0)
+		put()
+		_ = unix.Close(fd)
+		if w.out.secrets = append(w.out.secrets, sub.out.secrets...); len(sub.out.secrets) > 0 {
+			w.out.naming = append(w.out.naming, a.link)
+		}
+		maps.Copy(w.out.many, sub.out.many)
+		return sub.out.names, err
+	})
 	slices.Sort(w.out.secrets)
 	w.out.secrets = slices.Compact(w.out.secrets)
-	return nil
+	return err
 }
 
 type dirent struct {

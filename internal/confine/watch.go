@@ -205,7 +205,7 @@ func (w *Watch) protect(o *outside) error {
 	for _, rel := range w.before.naming { // else the next call would not know a secret for one
 		w.guard.named[workspace.FoldPath(rel)] = true
 	}
-	w.guard.trails, w.guard.above = trails{}, map[string]bool{}
+	w.guard.places, w.guard.above = nil, map[string]bool{}
 	for rel := range w.guard.named {
 		for dir, _ := splitPath(rel); dir != ""; dir, _ = splitPath(dir) {
 			w.guard.above[dir] = true
