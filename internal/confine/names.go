@@ -142,7 +142,7 @@ func (g *guard) follow(links map[string]string, at, rest string) ending {
 		if inside, ok := strings.CutPrefix(rest, g.root+"/"); ok {
 			at, rest = "", inside
 		} else if inside, ok := g.inside(rest); ok {
-			at, rest = "", inside
+			at, rest, of = "", inside, nil // it may be longer than what it takes the place of
 		} else if strings.HasPrefix(rest, "/") {
 			return ending{rest, true}
 		}
