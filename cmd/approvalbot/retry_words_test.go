@@ -137,7 +137,7 @@ func TestAdversary_T3_AWordOfAnEarlierRoundThatComesLate(t *testing.T) {
 		if c.platform() == "telegram" {
 			cut := r.tg.Fault(fakechat.TelegramFault{Method: "getUpdates", Times: -1, Kind: fakechat.HTML502})
 			c.say("alice", "/help") // ends the poll that began before
-			require.Eventually(t, func() bool { return cut.Hits() > 0 }, 10*time.Second, 10*time.Millisecond)
+			require.Eventually(t, func() bool { return cut.Hits() > 0 }, patient, 10*time.Millisecond)
 			back = cut.Remove
 		} else {
 			r.dc.Gateway().Cut()
