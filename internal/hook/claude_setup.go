@@ -38,6 +38,7 @@ type ClaudeSetup struct {
 	Record    string    // in which the client keeps what was said; it is in a folder for the project by whose settings it goes
 	Page      string    // the skill or command that is called, which may bring hooks; empty: none
 	Starts    bool      // the client has just read its settings, which may be gone since
+	Begins    bool      // the hook is one of SessionStart, for which the client sets CLAUDE_ENV_FILE
 
 	seen hash.Hash         // takes the name of each file and folder that was looked at; nil: it is not asked for
 	sets map[string]string // takes the variables that settings of the user's and the machine's set; nil: the same
@@ -161,8 +162,16 @@ func (s ClaudeSetup) Client() error {
 			return fmt.Errorf("its environment has %s without a value, so its settings lie in its working directory", name)
 		}
 	}
-	if valueOf(s.Began, "CLAUDE_ENV_FILE") != "" { // hooks of some events have one of their own
+	if valueOf(s.Began, "CLAUDE_ENV_FILE") != "" || !s.Begins && s.env("CLAUDE_ENV_FILE") != "" {
 		return errors.New("the shell reads the file of its variable CLAUDE_ENV_FILE before each command")
+	}
+	once := map[string]bool{}
+	for _, pair := range s.Began {
+		if name, _, _ := strings.Cut(pair, "="); once[name] {
+			return fmt.Errorf("its environment has the variable %s twice, of which it may have taken either", name)
+		} else {
+			once[name] = true
+		}
 	}
 	for _, pair := range slices.Concat(s.Environ, s.Began) {
 		name, _, _ := strings.Cut(pair, "=")
@@ -304,6 +313,9 @@ var harmlessSettings = lazy.Words(`$schema permissions permissions.allow permiss
 	fileSuggestion respectGitignore showTurnDuration skipDangerousModePermissionPrompt skipAutoPermissionPrompt prefersReducedMotion
 	terminalProgressBarEnabled availableModels fastMode allowManagedHooksOnly allowManagedPermissionRulesOnly`)
 
+// startsPrograms are members of which the client starts programs: of the user's choice in the user's own settings alone.
+var startsPrograms = lazy.Words("statusLine apiKeyHelper awsAuthRefresh awsCredentialExport otelHeadersHelper fileSuggestion")
+
 // startsCommands are variables that change what a shell runs before a command, or which shell.
 var startsCommands = lazy.Words("BASH_ENV ENV SHELL ZDOTDIR SHELLOPTS BASHOPTS PROMPT_COMMAND PS4 LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH")
 
@@ -348,6 +360,11 @@ func (s ClaudeSetup) alone(file string, own bool) error {
 	if name := unknownMember("", all); name != "" {
 		return fmt.Errorf("%s has the member %s, which may bring rules or hooks", file, name)
 	}
+	for name := range all {
+		if !own && startsPrograms.Has(name) {
+			return fmt.Errorf("%s has the member %s, whose program could change what the client's shell reads", file, name)
+		}
+	}
 	for _, rule := range slices.Concat(in.Permissions.Deny, in.Permissions.Ask) {
 		if tool, _, _ := strings.Cut(rule, "("); !harmlessRules.Has(tool) && !strings.HasPrefix(tool, "mcp__") {
 			return fmt.Errorf("%s has the rule %q, which would see only the replaced command", file, rule)
@@ -356,7 +373,7 @@ func (s ClaudeSetup) alone(file string, own bool) error {
 	for _, event := range slices.Sorted(maps.Keys(in.Hooks)) {
 		for _, group := range in.Hooks[event] {
 			harmless := harmlessEvents.Has(event) || event == "PreToolUse" && !matchesBash(group.Matcher)
-			if !harmless && slices.ContainsFunc(group.Hooks, func(h jsontext.Value) bool { return !s.own(h) }) {
+			if !harmless && slices.ContainsFunc(group.Hooks, func(h jsontext.Value) bool { return !s.own(event, h) }) {
 				return fmt.Errorf("%s has a hook of %s of another program, which could change the command or bring rules", file, event)
 			}
 		}
@@ -367,7 +384,9 @@ func (s ClaudeSetup) alone(file string, own bool) error {
 		}
 	}
 	for name, raw := range in.Env {
-		if value := ""; own && s.sets != nil && jsonv2.Unmarshal(raw, &value) == nil {
+		if own && s.sets != nil {
+			value := string(raw) // of a number or a word the client takes the text
+			_ = jsonv2.Unmarshal(raw, &value)
 			s.sets[name] = value
 		}
 		if !settable.Has(name) && (!own || strings.HasPrefix(name, "CLAUDE") || startsCommands.Has(name) || leading.Has(name)) {
@@ -411,14 +430,22 @@ var ownHook = lazy.Pattern(`^unset -f echo; ('[^']*'|[A-Za-z0-9/._-]+)(?: hook)?
 	`(?: --limit (?:24h|30s))?(?: --silent-allow)?(?: --confine)? --caller \$PPID; case \$\? in 2\) exit 2;; 3\) exit 0;; esac; ` +
 	`echo "[a-zA-Z ,]*" >&2; exit 2$`)
 
-// own reports approvalbot's own hook, of this program.
-func (s ClaudeSetup) own(h jsontext.Value) bool {
+// own reports approvalbot's own hook, of this program, with the members that install writes: of two hooks with the same words
+// the client starts one, and with other members ("async") it does not wait for that.
+func (s ClaudeSetup) own(event string, h jsontext.Value) bool {
 	var in struct {
-		Type    string   `json:"type"`
-		Command string   `json:"command"`
-		Args    []string `json:"args"`
+		Type          string   `json:"type"`
+		Command       string   `json:"command"`
+		Args          []string `json:"args"`
+		Timeout       int      `json:"timeout"` // seconds
+		OnFailure     string   `json:"onFailure"`
+		StatusMessage string   `json:"statusMessage"`
 	}
-	if jsonv2.Unmarshal(h, &in) != nil || in.Type != "command" || in.Command != "/bin/sh" || len(in.Args) != 2 || in.Args[0] != "-c" {
+	err := jsonv2.Unmarshal(h, &in, jsonv2.RejectUnknownMembers(true))
+	if err != nil || event == "PreToolUse" && (in.Timeout != 86400 || in.OnFailure != "block") || in.Timeout < 30 {
+		return false
+	}
+	if in.Type != "command" || in.Command != "/bin/sh" || len(in.Args) != 2 || in.Args[0] != "-c" {
 		return false
 	}
 	m := ownHook.FindStringSubmatch(in.Args[1])

@@ -55,7 +55,7 @@ func (m *claudeMachine) alone() error {
 
 // ownHookText is what install writes, for a program of that machine.
 func (m *claudeMachine) ownHookText() string {
-	return `{"matcher": "*", "hooks": [{"type": "command", "command": "/bin/sh", "args": ["-c", "unset -f echo; ` + m.Program + ` claude-code PreToolUse --client /c --limit 24h --confine --caller $PPID; case $? in 2) exit 2;; 3) exit 0;; esac; echo \"approvalbot is not where it was installed, or broke down, so the call is denied\" >&2; exit 2"], "timeout": 86400}]}`
+	return `{"matcher": "*", "hooks": [{"type": "command", "command": "/bin/sh", "args": ["-c", "unset -f echo; ` + m.Program + ` claude-code PreToolUse --client /c --limit 24h --confine --caller $PPID; case $? in 2) exit 2;; 3) exit 0;; esac; echo \"approvalbot is not where it was installed, or broke down, so the call is denied\" >&2; exit 2"], "timeout": 86400, "onFailure": "block", "statusMessage": "asking"}]}`
 }
 
 // K8, K9: if another hook, or a rule of the client's own, judges or changes commands, they are not confined.
@@ -83,6 +83,10 @@ func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 	require.NoError(t, os.RemoveAll(filepath.Join(m.dir, "h/up/p/.claude")))
 
 	own := m.ownHookText()
+	ours := newClaudeMachine(t)
+	ours.write("h/up/p/.claude/settings.json", `{"hooks": {"PreToolUse": [`+ours.ownHookText()+`]}}`)
+	ours.write("h/.claude/settings.json", `{"statusLine": {"type": "command", "command": "x"}}`)
+	require.NoError(t, ours.alone(), "the same hook in the project, and a status line of the user's")
 	for name, c := range map[string][2]string{
 		"a deny rule":                 {"h/.claude/settings.json", `{"permissions": {"deny": ["Bash(curl:*)"]}}`},
 		"an ask rule of the project":  {"h/up/p/.claude/settings.json", `{"permissions": {"ask": ["Bash"]}}`},
@@ -110,6 +114,11 @@ func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 		"kept of an organisation":     {"h/.claude/state/hybrid-settings.json", `{}`},
 		"a rule of a skill":           {"h/up/p/.claude/skills/b/SKILL.md", "---\nname: b\ndisallowed-tools: Bash(./frob:*)\n---\n"},
 		"an unknown member of a head": {"h/up/p/.claude/commands/b.md", "---\nname: b\nshell: zsh\n---\n"},
+		"our hook, not waited for":    {"h/up/p/.claude/settings.json", `{"hooks": {"PreToolUse": [` + strings.Replace(own, `"timeout"`, `"async": true, "timeout"`, 1) + `]}}`},
+		"our hook, and no time":       {"h/up/p/.claude/settings.json", `{"hooks": {"PreToolUse": [` + strings.Replace(own, "86400,", "0.01,", 1) + `]}}`},
+		"our hook, for a second":      {"h/up/p/.claude/settings.json", `{"hooks": {"PreToolUse": [` + strings.Replace(own, "86400,", "1,", 1) + `]}}`},
+		"our hook, open if it fails":  {"h/up/p/.claude/settings.json", `{"hooks": {"PreToolUse": [` + strings.Replace(own, `"onFailure": "block", `, "", 1) + `]}}`},
+		"a status line's program":     {"h/up/p/.claude/settings.json", `{"statusLine": {"type": "command", "command": "./x"}}`},
 		"another program's":           {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [` + strings.Replace(own, m.Program, "/bin/cat", 1) + `]}}`},
 		"a hook by an expression":     {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [{"matcher": "B.*", "hooks": [{"type": "command", "command": "rtk"}]}]}}`},
 		"a hook of all tools":         {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "rtk"}]}]}}`},
@@ -246,13 +255,13 @@ func TestAdversary_K8_AnotherFolder(t *testing.T) {
 func TestAdversary_K8_VariablesOfElsewhere(t *testing.T) {
 	t.Parallel()
 	m := newClaudeMachine(t)
-	m.write("h/.claude/settings.json", `{"env": {"MY_TOKEN": "t"}}`)
+	m.write("h/.claude/settings.json", `{"env": {"MY_TOKEN": "t", "MY_NUMBER": 1}}`)
 	m.write("h/up/p/.claude/settings.json", `{"env": {"NODE_ENV": "test"}}`)
 	for name, c := range map[string]struct {
 		value string
 		alone bool
 	}{
-		"COREPACK_ENABLE_AUTO_PIN": {"0", true}, "NODE_ENV": {"test", true}, "MY_TOKEN": {"t", true}, "XDG_STATE_HOME": {"/s", true},
+		"COREPACK_ENABLE_AUTO_PIN": {"0", true}, "NODE_ENV": {"test", true}, "MY_TOKEN": {"t", true}, "MY_NUMBER": {"1", true}, "XDG_STATE_HOME": {"/s", true},
 		"PATH": {"/x", false}, "BASH_FUNC_source%%": {"() { x; }", false}, "GCONV_PATH": {"/x", false},
 	} {
 		m.env[name] = c.value
@@ -261,6 +270,20 @@ func TestAdversary_K8_VariablesOfElsewhere(t *testing.T) {
 	}
 	m.env["MY_TOKEN"] = "of another folder"
 	require.ErrorContains(t, m.alone(), "MY_TOKEN")
+	delete(m.env, "MY_TOKEN")
+	set := func() error {
+		require.NoError(t, m.alone())
+		m.Environ = append(m.Environ, "CLAUDE_ENV_FILE=/x") // and the client began without it
+		_, err := m.Alone()
+		return err
+	}
+	require.ErrorContains(t, set(), "CLAUDE_ENV_FILE")
+	require.NoError(t, m.alone())
+	m.Began = append(m.Began, "CLAUDE_ENV_FILE=", "CLAUDE_ENV_FILE=/x")
+	_, err := m.Alone()
+	require.ErrorContains(t, err, "twice")
+	m.Begins = true // the client sets it for hooks of SessionStart
+	require.NoError(t, set())
 }
 
 // K8: settings that say where settings are do not hide those that the client read.

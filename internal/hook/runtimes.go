@@ -65,7 +65,8 @@ func claudeCode() Runtime {
 			`Versions before 2.1.295 ignore onFailure. In those versions the only thing that stops the call is ` +
 				`--permission-mode dontAsk with no allow rules.`,
 			`If the answer is empty, {} or another runtime's JSON, the call runs in spite of onFailure.`,
-			`A repository's settings can switch a user's hook off (disableAllHooks). --bare, --safe-mode and programs of the ` +
+			`A repository's settings can switch a user's hook off (disableAllHooks, or a copy of the hook for which Claude Code does ` +
+				`not wait). --bare, --safe-mode and programs of the ` +
 				`Agent SDK with settingSources: [] skip it. None of these can disable a hook in the managed settings.`,
 			"Commands that a skill or a page of commands runs by itself (!`...`) are not shown to any hook. With " +
 				`"disableSkillShellExecution": true in its settings Claude Code does not run them.`,
