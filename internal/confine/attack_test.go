@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // attack is one way to leave something in the workspace $W that a later call obeys. $EVIL is a program that leaves a mark.
@@ -396,10 +398,12 @@ func TestK2_LinksLeadFromWhereTheyLie(t *testing.T) {
 	m.sh(t, m.home, `mkdir bin; cp /bin/true bin/ls`)
 	for script, code := range map[string]int{
 		`ln -s ../bin/ls notes`:            NothingKept, // of the home, though /bin/ls is the system's
-		`ln -s ../ws/main.go main`:         0,
+		`ln -s ../ws/main.go main`:         NothingKept, // moved, it leads elsewhere
+		`ln -s main.go main2`:              0,
 		`ln -s ../ws/.git/hooks hooks2`:    NothingKept,
 		`ln -s ../../../../../bin/ls up`:   NothingKept,
-		`ln -s ` + up(m.ws) + `bin/ls all`: 0,
+		`ln -s ` + up(m.ws) + `bin/ls all`: NothingKept,
+		`ln -s /bin/ls plain`:              0,
 	} {
 		cmd := m.wrapped(script)
 		cmd.Dir = "/"
@@ -410,6 +414,76 @@ func TestK2_LinksLeadFromWhereTheyLie(t *testing.T) {
 
 // up leads from a folder to the root.
 func up(dir string) string { return strings.Repeat("../", strings.Count(dir, "/")) }
+
+// A link is judged by what it can become, too: policy asks about no ln -sfn of one folder to another and about no mv.
+func TestK2_LinksAreWhatTheyCanBecome(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.home, `mkdir bin; ln -s ws/current hl; ln -s ../bin ws/ext`) // the host has a link to a link of the workspace
+	for _, script := range []string{
+		`ln -s q/q q; ln -s q/../.envrc m`,
+		`ln -s q q; ln -s q/.envrc m`,
+		`ln -s r/x q; ln -s q r; ln -s r/.git/config m`,
+		`mkdir -p d/e/f; ln -s d/e/f cur; ln -s cur/../../bin/git m`,
+		`mkdir -p d/e/f; ln -s ../../../bin/git d/e/f/m`,
+		`ln -sfn ways current; ln -s $HOME/hl/real.sh m`,
+		`ln -sfn tools current; ln -s $HOME/hl/hook.sh m`,
+		`ln -sfn pkg way; ln -s way/real.sh m`, // git checkout has the user's link lead to the hook again
+		`ln -sfn pkg ext; ln -s ext/notes m`,
+		`rm ext; mkdir ext; echo x >ext/notes; ln -s ext/notes m`,
+	} {
+		said, code := m.confined(t, script)
+		require.Equal(t, NothingKept, code, "%s: %s", script, said)
+	}
+	said, code := m.confined(t, `ln -s q q; ln -s $HOME/hl/out.txt m; ln -s pkg/a n`)
+	require.Equal(t, 0, code, said)
+}
+
+// What a link makes a secret is one by whatever way the link leads back into the workspace.
+func TestK1_SecretsByALinkThatLeadsBack(t *testing.T) {
+	needsConfinement(t)
+	if unix.Access("/dev/shm", unix.W_OK) != nil {
+		t.Skip("no other folder to lead through")
+	}
+	m := newMachine(t)
+	other, err := os.MkdirTemp("/dev/shm", "confine-")
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(other)) })
+	m.sh(t, m.ws, `mkdir conf x; for f in conf/a.txt conf/b.txt x/config x/credentials; do echo marker >$f; done; ln -s "$W" `+other+`/back; ln -s "$W" $HOME/near
+ln -s `+other+`/back/conf/a.txt .env; ln -s $HOME/near/conf/b.txt .netrc; ln -s `+other+`/back/x .aws`)
+	said, _ := m.confined(t, `cat conf/a.txt conf/b.txt x/config x/credentials 2>&1`)
+	require.NotContains(t, said, "marker")
+}
+
+// Links are copied last: a copy that ends half-way leaves none that leads through what is still as it was.
+func TestK2_LinksAreCopiedLast(t *testing.T) {
+	needsConfinement(t)
+	for after := range 12 {
+		m := newMachine(t)
+		_, code := m.confined(t, `for i in 0 1 2 3 4; do ln -s main.go a$i; echo x >b$i; ln -s main.go c$i; echo x >d$i; done`, killedAt+"="+strconv.Itoa(after))
+		require.Equal(t, -1, code, "killed")
+		links, err := filepath.Glob(m.ws + "/[ac][0-9]")
+		require.NoError(t, err)
+		files, err := filepath.Glob(m.ws + "/[bd][0-9]")
+		require.NoError(t, err)
+		require.True(t, len(links) == 0 || len(files) == 10, "%q without all of %q", links, files)
+	}
+}
+
+// Each link of a way by which something is a secret stays as it is: else the next call would read that.
+func TestK1_AWayToASecretIsNotChanged(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.ws, `mkdir x data other; echo marker >data/tok; echo none >other/tok; ln -s data cur; ln -s x approvalbot; ln -s ../cur/tok x/client.yaml`)
+	for _, script := range []string{`ln -sfn data/none x/client.yaml`, `ln -sfn other cur`, `ln -sfn other approvalbot`, `rm x/client.yaml`, `mv x y`} {
+		said, code := m.confined(t, script)
+		require.Equal(t, NothingKept, code, "%s: %s", script, said)
+	}
+	said, _ := m.confined(t, `cat data/tok 2>&1`)
+	require.NotContains(t, said, "marker")
+	said, code := m.confined(t, `echo x >data/more; echo x >x/more`)
+	require.Equal(t, 0, code, said)
+}
 
 // A repository is not made in two calls.
 func TestK2_ARepositoryIsNotMadeInTwoSteps(t *testing.T) {

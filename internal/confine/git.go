@@ -101,6 +101,9 @@ func look(watches []*Watch, lists []*list) (*outside, error) {
 					return nil, tooLong(root)
 				}
 			}
+			for _, rel := range lists[i].naming {
+				_ = o.way(path.Join(root, rel))
+			}
 		}
 	}
 	return o, nil
@@ -128,6 +131,14 @@ func (o *outside) inside(file string) bool {
 
 // lead notes where a protected link leads.
 func (o *outside) lead(file string) {
+	if end := o.way(file); o.inside(end) && !o.named[end] {
+		o.named[end] = true
+		o.found++
+	}
+}
+
+// way notes the links through which a path leads, and gives where it ends.
+func (o *outside) way(file string) string {
 	end, through := trail(file)
 	for _, link := range through {
 		if _, is := o.named[link]; o.inside(link) && !is {
@@ -135,10 +146,7 @@ func (o *outside) lead(file string) {
 			o.found++
 		}
 	}
-	if o.inside(end) && !o.named[end] {
-		o.named[end] = true
-		o.found++
-	}
+	return end
 }
 
 // repositories notes those of a workspace.

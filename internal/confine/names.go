@@ -27,14 +27,14 @@ type guard struct {
 // trails is what was found out by following the links of one list.
 type trails struct {
 	steps  int               // a few microseconds each
-	real   map[string]string // what paths of the host are without links
+	host   map[string]string // where links of the host lead; empty for what is none
 	places map[string]place  // of paths of the workspace
 	ends   map[string]ending // of links of the workspace
 }
 
 // ending is where a path leads: to one of the workspace, or outside to an absolute one, of which no link is followed. What
-// goes through more links than the kernel follows is outside, and no absolute path; a circle has no end for anybody, and
-// is empty.
+// goes through more links than the kernel follows is outside, and no absolute path. A circle ends where it closes, with the
+// names that are left: each of its links may lead elsewhere later.
 type ending struct {
 	path    string
 	outside bool
@@ -108,6 +108,8 @@ var kernel = []string{"/proc/", "/dev/", "/sys/", "/run/"}
 const (
 	mostSteps = 1 << 20
 	mostLinks = 64 << 20 // bytes of links and their names
+
+	longestOutside = 1024 // bytes of a path out of the workspace: what is longer takes long to look at
 )
 
 // mostThrough is how many links the kernel follows in one path (path_resolution(7)).
@@ -127,122 +129,132 @@ func (g *guard) endOf(links map[string]string, link string) ending {
 	return end
 }
 
-// follow follows a path from a directory of the workspace through the links in it.
+// follow follows a path from a directory of the workspace: in it through its links, outside through those of the host, which
+// may lead back, and no further than to folders of the system.
 func (g *guard) follow(links map[string]string, at, rest string) ending {
 	type part struct {
 		link string
 		rest int // length of what comes after it
 	}
-	var of []part // links that lead to what is followed now
+	var of []part           // links that lead to what is followed now
+	outside, left := "", "" // a folder outside that the way is in, without links, and the path by which it came there
 	for through := 1; rest != "" && !g.long(); {
 		for len(of) > 0 && len(rest) <= of[len(of)-1].rest {
 			of = of[:len(of)-1]
 		}
-		g.steps += 1 + len(at)/256
+		g.steps += 1 + (len(at)+len(outside))/256
 		if inside, ok := strings.CutPrefix(rest, g.root+"/"); ok {
-			at, rest = "", inside
-		} else if inside, ok := g.inside(rest); ok {
-			at, rest, of = "", inside, nil // it may be longer than what it takes the place of
+			outside, at, rest = "", "", inside
 		} else if strings.HasPrefix(rest, "/") {
-			return ending{rest, true}
+			if outside == "" {
+				left = rest
+			}
+			outside = "/"
 		}
-		var name string
-		name, rest, _ = strings.Cut(rest, "/")
+		var name, link, target string
+		name, rest, _ = strings.Cut(strings.TrimLeft(rest, "/"), "/")
 		rest = strings.TrimLeft(rest, "/")
 		switch {
 		case name == "" || name == ".":
+			continue
+		case name == ".." && outside != "":
+			outside = path.Dir(outside)
+			continue
 		case name == ".." && at == "":
-			dir := path.Dir(g.root)
-			for strings.HasPrefix(rest, "../") {
-				dir, rest = path.Dir(dir), strings.TrimLeft(rest[3:], "/")
-			}
-			rest, of = strings.TrimSuffix(dir, "/")+"/"+rest, nil
+			outside = path.Dir(g.root)
+			left = outside + "/" + rest
+			continue
 		case name == "..":
 			at, _ = splitPath(at)
+			continue
+		case outside == "":
+			link = join(at, name)
+			target = links[link]
+		case path.Join(outside, name) == g.root:
+			outside, at = "", ""
+			continue
 		default:
-			at = join(at, name)
-			if target, ok := links[at]; ok {
-				if slices.ContainsFunc(of, func(p part) bool { return p.link == at }) {
-					return ending{}
-				}
-				if through++; through > mostThrough {
-					return ending{"", true}
-				}
-				of = append(of, part{at, len(rest)})
-				at, _ = splitPath(at)
-				rest = target + "/" + rest
-				g.steps += len(rest) / 1024
+			link = path.Join(outside, name)
+			if ofSystem(link) || ofKernel(link) {
+				return ending{left, true}
 			}
+			target = g.hosts(link)
 		}
+		if target == "" {
+			if outside == "" {
+				at = link
+			} else {
+				outside = link
+			}
+			continue
+		}
+		if slices.ContainsFunc(of, func(p part) bool { return p.link == link }) {
+			return ending{strings.TrimSuffix(link+"/"+rest, "/"), outside != ""}
+		}
+		if through++; through > mostThrough {
+			return ending{"", true}
+		}
+		of = append(of, part{link, len(rest)})
+		rest = target + "/" + rest
+		g.steps += len(rest) / 1024
+	}
+	if outside != "" {
+		return ending{left, true}
 	}
 	return ending{at, false}
 }
 
-// inside gives what an absolute path is called below the root, if links of the host lead there.
-func (g *guard) inside(file string) (rel string, ok bool) {
-	system := func(dir string) bool { return strings.HasPrefix(file+"/", dir) }
-	if !strings.HasPrefix(file, "/") || slices.ContainsFunc(shownOutside, system) || slices.ContainsFunc(kernel, system) {
-		return "", false
+// hosts gives where a link of the host leads; empty if there is none.
+func (g *guard) hosts(file string) string {
+	target, known := g.host[file]
+	if !known {
+		g.steps += 4 + len(file)/64 // a question to the kernel takes longer with a longer path
+		target, _ = os.Readlink(file)
+		if g.host == nil {
+			g.host = map[string]string{}
+		}
+		g.host[file] = target
 	}
-	if g.real == nil {
-		g.real = map[string]string{"": "/"}
-	}
-	end := "/"
-	for i := 1; i < len(file) && !g.long(); i++ {
-		if file[i] != '/' {
-			continue
-		}
-		real, known := g.real[file[:i]]
-		g.steps += i / 1024
-		if !known {
-			g.steps += 4 + i/64 // a question to the kernel takes longer with a longer path
-			before := file[:strings.LastIndexByte(file[:i], '/')]
-			var through []string
-			if real, through, _ = trailFrom(end, file[len(before)+1:i]); slices.ContainsFunc(append(through, real+"/"), ofKernel) {
-				real = "/proc"
-			}
-			g.real[file[:i]] = real
-		}
-		if end = real; end == "/proc" {
-			return "", false
-		}
-		if workspace.Under(end, g.root) {
-			return strings.TrimLeft(end[len(g.root):]+file[i:], "/"), true
-		}
-	}
-	return "", false
+	return target
 }
 
 // ofKernel reports a path in which a name can lead each process elsewhere.
 func ofKernel(file string) bool {
-	return slices.ContainsFunc(kernel, func(dir string) bool { return strings.HasPrefix(file, dir) })
+	return slices.ContainsFunc(kernel, func(dir string) bool { return strings.HasPrefix(file+"/", dir) })
+}
+
+// ofSystem reports a path in a folder to whose files links may lead.
+func ofSystem(file string) bool {
+	return slices.ContainsFunc(shownOutside, func(dir string) bool { return strings.HasPrefix(file+"/", dir) })
 }
 
 // leadsAstray reports where a link ends, if that is outside the workspace or protected: a later call
 // that writes to the link's harmless name would write there.
 func (g *guard) leadsAstray(links map[string]string, rel string) (end string, astray bool) {
 	e := g.endOf(links, rel)
+	return e.path, g.isAstray(rel, e)
+}
+
+// isAstray is leadsAstray for a link of which it is known where it ends.
+func (g *guard) isAstray(rel string, e ending) bool {
 	if !e.outside { // where no folder can be, nothing is looked at: it would take long
-		return e.path, strings.Count(e.path, "/") >= deepest || g.held(e.path) || g.renames(rel, e.path)
+		return strings.Count(e.path, "/") >= deepest || g.held(e.path) || g.renames(rel, e.path)
 	}
-	return e.path, e.path != "/dev/null" && !g.fixed(e.path)
+	return e.path != "/dev/null" && !g.fixed(e.path)
 }
 
 // fixed reports a file of the system that this user cannot change, by a path that is the same for each process and whose
 // links are the system's. Folders are none: links below them, such as those of npm link, may lead to places of the user.
 func (g *guard) fixed(file string) bool {
-	system := func(name string) bool {
-		return slices.ContainsFunc(shownOutside, func(dir string) bool { return strings.HasPrefix(name+"/", dir) })
-	}
-	if !system(file) || strings.Contains(file+"/", "/../") {
+	if !ofSystem(file) || strings.Contains(file+"/", "/../") || len(file) > longestOutside {
 		return false
 	}
 	end, through, steps := trailFrom("/", file)
 	if g.steps += steps; g.long() {
 		return false
 	}
-	foreign := func(link string) bool { return !system(link) && !strings.HasPrefix(link, "/etc/alternatives/") }
-	if !system(end) || slices.ContainsFunc(through, foreign) {
+	foreign := func(link string) bool { return !ofSystem(link) && !strings.HasPrefix(link, "/etc/alternatives/") }
+	if !ofSystem(end) || slices.ContainsFunc(through, foreign) {
 		return false
 	}
 	info, err := os.Lstat(end)

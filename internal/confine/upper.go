@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -71,28 +72,66 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 		return nil, fmt.Errorf("the call made folders more than %d levels deep, or with names of more than %d "+
 			"bytes", deepest, longest)
 	}
+	slices.SortStableFunc(j.puts, func(a, b change) int { // a link leads to what is there already, if the copy ends half-way
+		return cmp.Compare(order(a), order(b))
+	})
 	if maps.Equal(j.links, w.before.Links) && len(j.protected)+j.changed == 0 {
 		return j, nil
 	}
-	// A link that was there before may lead elsewhere now.
-	j.trails = trails{} // what the next call does with them is counted
-	err := j.aliases(j.links, j.isDir, func(alias) (int, error) { return 0, nil })
-	if err != nil {
+	if err := j.linked(before); err != nil {
 		return nil, err
 	}
+	return j, nil
+}
+
+// linked judges the links as the call left them. A link that was there before may lead elsewhere now.
+func (j *judgement) linked(before map[string]string) error {
+	j.trails = trails{} // what the next call does with them is counted
+	if err := j.aliases(j.links, j.isDir, func(alias) (int, error) { return 0, nil }); err != nil {
+		return err
+	}
 	for rel, end := range j.astray(j.links) {
-		if was, is := before[rel]; !is || was != end || j.links[rel] != w.before.Links[rel] {
+		if was, is := before[rel]; !is || was != end || j.links[rel] != j.before.Links[rel] {
 			j.protected[rel] = true
 		}
 	}
-	size := 0
+	size, fresh, long := 0, map[string]string{}, j.long()
+	was := maps.Clone(j.before.Links)
 	for rel, target := range j.links {
 		size += len(rel) + len(target)
+		old, is := was[rel]
+		if is && old == target {
+			continue
+		}
+		fresh[rel] = target
+		if _, isDir := j.before.dirs[rel]; !is && !isDir {
+			was[rel] = target
+		}
+		// As policy asks about making such a link: a mv, about which it does not ask, has it lead elsewhere.
+		if strings.Contains("/"+target+"/", "/../") {
+			j.protected[rel] = true
+		}
 	}
-	if j.long() || size > mostLinks {
-		return nil, errors.New("the workspace has too many links, or its links lead through too many folders")
+	// A new link must not lead astray through links as they were: they may be so again, or still if the copy ends half-way.
+	j.trails = trails{}
+	for rel, target := range fresh {
+		dir, _ := splitPath(rel)
+		if j.isAstray(rel, j.follow(was, dir, target)) {
+			j.protected[rel] = true
+		}
 	}
-	return j, nil
+	if long || j.long() || size > mostLinks {
+		return errors.New("the workspace has too many links, or its links lead through too many folders")
+	}
+	return nil
+}
+
+// order is 1 for links, which are copied last.
+func order(ch change) int {
+	if kind(ch.up) == unix.S_IFLNK {
+		return 1
+	}
+	return 0
 }
 
 // isDir reports a folder as the call left it.

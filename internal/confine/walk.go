@@ -230,17 +230,20 @@ const mostLooked = 2000
 // alias is a name that a link gives to what it leads to. If that is a folder, by whose new name files in it may be secrets, the
 // links in it have such names too.
 type alias struct {
-	link, called string
-	end          ending
-	folder       bool
+	link   string   // the first one
+	way    []string // all of them
+	called string
+	end    ending
+	folder bool
 }
 
 // aliases calls see for each name that the links give, which tells how many names are in a folder.
 func (g *guard) aliases(links map[string]string, isDir func(rel string) bool, see func(alias) (names int, err error)) error {
 	all, looked, within := sorted(links), 0, map[string]bool{} // folders that the way leads through
-	var into func(from, called, link string) error
-	into = func(from, called, link string) error {
-		a := alias{link: link, called: called, end: g.endOf(links, from)}
+	var into func(way []string, called string) error
+	into = func(way []string, called string) error {
+		link, from := way[0], way[len(way)-1]
+		a := alias{link: link, way: way, called: called, end: g.back(g.endOf(links, from))}
 		if g.steps += 1 + len(called)/64; g.long() {
 			return tooLong(g.root)
 		}
@@ -261,18 +264,32 @@ func (g *guard) aliases(links map[string]string, isDir func(rel string) bool, se
 		within[folder] = true
 		defer delete(within, folder)
 		for _, other := range others {
-			if err := into(other, called+strings.TrimPrefix(other, folder), link); err != nil {
+			if err := into(append(slices.Clip(way), other), called+strings.TrimPrefix(other, folder)); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	for _, rel := range all {
-		if err := into(rel, rel, rel); err != nil {
+		if err := into([]string{rel}, rel); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// back follows a path outside to its end, which may be in the workspace by way of a folder of the system. It gives that
+// without links.
+func (g *guard) back(e ending) ending {
+	if !e.outside || !path.IsAbs(e.path) || len(e.path) > unix.PathMax {
+		return e
+	}
+	end, _, steps := trailFrom("/", e.path)
+	g.steps += 4*steps + len(e.path)/64 // questions to the kernel
+	if inside, ok := strings.CutPrefix(end, g.root+"/"); ok {
+		return ending{inside, false}
+	}
+	return ending{end, true}
 }
 
 // hides reports a folder's path in which names may be secrets that are none elsewhere.
@@ -291,15 +308,12 @@ func (w *walker) linked(root int) error {
 	err := w.aliases(w.out.Links, isDir, func(a alias) (names int, err error) {
 		called, end := join(under, workspace.FoldPath(a.called)), a.end.path
 		secret := workspace.Private(called)
-		if secret && a.end.outside && path.IsAbs(end) {
-			real, _, steps := trailFrom("/", end)
-			if w.steps += steps; !workspace.Private(workspace.FoldPath(real)) {
-				w.out.beyond[a.link] = real
-			}
+		if secret && a.end.outside && !workspace.Private(workspace.FoldPath(end)) {
+			w.out.beyond[a.link] = end
 		}
 		if st, is := lstat(root, end); !a.end.outside && is && secret {
 			w.secret(end, st)
-			w.out.naming = append(w.out.naming, a.link)
+			w.out.naming = append(w.out.naming, a.way...)
 		}
 		if !a.folder {
 			return 0, nil
@@ -313,7 +327,7 @@ func (w *walker) linked(root int) error {
 		put()
 		_ = unix.Close(fd)
 		if w.out.secrets = append(w.out.secrets, sub.out.secrets...); len(sub.out.secrets) > 0 {
-			w.out.naming = append(w.out.naming, a.link)
+			w.out.naming = append(w.out.naming, a.way...)
 		}
 		maps.Copy(w.out.many, sub.out.many)
 		return sub.out.names, err
