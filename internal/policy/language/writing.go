@@ -13,13 +13,14 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// copySpecs leave out -S: the ending of a backup makes any name of a harmless one.
+// copySpecs leave out -S: the ending of a backup makes any name of a harmless one. They leave out ln's -r: a link with ".."
+// leads elsewhere when it is moved.
 var copySpecs = sync.OnceValue(func() map[string]*command.Spec {
 	return map[string]*command.Spec{
 		"cp": {Flags: "rRapPfnviuLHTbx", Values: "t", Long: command.Longs(`recursive archive force no-clobber verbose
 		update dereference no-dereference no-target-directory target-directory= one-file-system parents`)},
 		"mv": {Flags: "fnviuTb", Values: "t", Long: command.Longs("force no-clobber verbose update no-target-directory target-directory=")},
-		"ln": {Flags: "sfnviTrb", Values: "t", Long: command.Longs(`symbolic force no-dereference verbose relative
+		"ln": {Flags: "sfnviTb", Values: "t", Long: command.Longs(`symbolic force no-dereference verbose
 		no-target-directory target-directory=`)},
 	}
 })
