@@ -297,7 +297,9 @@ func (g *guard) below(p place, dir, rel string) place {
 		if p.Held {
 			break
 		}
-		g.steps += 2 + len(p.Under)/64 // a long path takes long to judge
+		if g.steps += 2 + len(p.Under)/64; p.Joins { // a long path takes long to judge, word by word
+			g.steps += len(p.Under) / 4
+		}
 		p, dir = g.in(p, dir, name), join(dir, name)
 	}
 	return p

@@ -299,6 +299,9 @@ func TestK3_NoServiceIsReached(t *testing.T) {
 		`ssh-add -l`, `getent hosts example.com`, `python3 -c 'import socket; print(socket.gethostbyname("example.com"))'`,
 		`python3 -c 'import socket; s=socket.socket(40,1); s.connect((2,22))'`,
 		`python3 -c 'import socket; s=socket.socket(socket.AF_PACKET,socket.SOCK_RAW)'`,
+		`python3 -c 'import errno, socket, sys
+try: socket.socketpair(socket.AF_NETLINK, socket.SOCK_RAW)
+except OSError as e: sys.exit(e.errno == errno.EAFNOSUPPORT)'`,
 		`python3 -c 'import socket; s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.sendto(b"x",("192.0.2.1",53))'`,
 		`timeout 1 sh -c 'echo x >pipe'`,
 		`cat /proc/keys /proc/key-users | grep .`,

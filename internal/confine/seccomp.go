@@ -70,6 +70,7 @@ func filter() ([]byte, error) {
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: 1}, bpf.RetConstant{Val: fail | uint32(unix.ENOSYS)})
 	}
 	program = append(program, only(unix.SYS_SOCKET, offsetFirst, families, unix.EAFNOSUPPORT)...)
+	program = append(program, only(unix.SYS_SOCKETPAIR, offsetFirst, []uint32{unix.AF_UNIX}, unix.EAFNOSUPPORT)...)
 	for _, call := range slices.Sorted(maps.Keys(ofOthers)) {
 		program = append(program, ownOnly(call, ofOthers[call])...)
 	}

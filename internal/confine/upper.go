@@ -119,6 +119,9 @@ func (j *judgement) linked(before map[string]string) error {
 		if j.isAstray(rel, j.follow(was, dir, target)) {
 			j.protected[rel] = true
 		}
+		if j.long() {
+			break
+		}
 	}
 	if long || j.long() || size > mostLinks {
 		return errors.New("the workspace has too many links, or its links lead through too many folders")
@@ -185,6 +188,9 @@ func (j *judgement) dir(up, low int, rel string, p place, hides bool, depth int)
 	}
 	made := map[string]bool{}
 	for _, d := range all {
+		if p.Joins {
+			j.names += len(p.Under) / 4
+		}
 		if j.names += 1 + len(p.Under)/64; j.names > mostNames || j.size > mostLinks {
 			return errors.New("the workspace would have too many links or names, or too long ones")
 		}

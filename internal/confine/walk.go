@@ -186,8 +186,12 @@ func (w *walker) below(fd int, name, child string, p place, depth int) error {
 		return fmt.Errorf("workspace %s has another mount in it (%q), and the kernel cannot make an overlay of such "+
 			"a folder; name a smaller one", w.root, child)
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		if is && int(st.Uid) != os.Geteuid() { // a confined command can look into it as little as we can
-			return nil
+		if is && int(st.Uid) != os.Geteuid() {
+			if unix.Faccessat(fd, name, unix.X_OK, 0) == nil { // the command opens what it can name
+				return fmt.Errorf("workspace %s has a folder of another user (%q) that you can enter but not list, so secrets in it "+
+					"are not found; name a smaller one", w.root, child)
+			}
+			return nil // a confined command can look into it as little as we can
 		}
 	}
 	if err != nil {
