@@ -3,8 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -61,6 +61,7 @@ type rigConfig struct {
 	tokens   string                   // further tokens, one YAML list item per line
 	agentHas string                   // further keys of the agent's token
 	database string                   // default: SQLite in the rig's directory
+	losesIt  bool                     // the test takes the database away
 	after    string                   // further keys of approvals, indented by two
 	top      string                   // further top-level keys
 	people   string                   // default: alice, bob, carol with their Telegram ids
@@ -236,7 +237,35 @@ func (r *rig) stop() {
 func (r *rig) client(secret string) *api.Client {
 	transport := &http.Transport{}
 	r.t.Cleanup(transport.CloseIdleConnections)
-	return &api.Client{Server: r.url, Token: secret, HTTP: &http.Client{Transport: transport}}
+	client := &api.Client{Server: r.url, Token: secret, HTTP: &http.Client{Transport: transport}}
+	if r.database != "" && !r.losesIt {
+		client.HTTP.Transport = persistent{transport}
+	}
+	return client
+}
+
+// persistent asks again while PostgreSQL was slower than a desk waits for it, on a busy machine: nothing was written then.
+type persistent struct{ http.RoundTripper }
+
+func (p persistent) RoundTrip(req *http.Request) (*http.Response, error) {
+	for end := time.Now().Add(patient); ; {
+		res, err := p.RoundTripper.RoundTrip(req)
+		if err != nil || res.StatusCode != http.StatusServiceUnavailable || time.Now().After(end) {
+			return res, err
+		}
+		text, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		res.Body = io.NopCloser(bytes.NewReader(text))
+		if err != nil || !bytes.Contains(text, []byte("so the change was not written")) && !bytes.Contains(text, []byte("could not be read")) {
+			return res, err
+		}
+		req = req.Clone(req.Context())
+		if req.GetBody != nil {
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
 }
 
 func (r *rig) agent() *api.Client    { return r.client(agentSecret) }
@@ -261,10 +290,6 @@ func (r *rig) ask(params string, change ...func(*api.CreateRequest)) api.Approva
 		f(&req)
 	}
 	a, err := r.agent().Create(r.ctx(), req, api.CreateOptions{})
-	var refused *api.Problem
-	for end := time.Now().Add(patient); r.database != "" && errors.As(err, &refused) && refused.Code == "unavailable" && time.Now().Before(end); {
-		a, err = r.agent().Create(r.ctx(), req, api.CreateOptions{}) // PostgreSQL was slow to commit, so nothing was written
-	}
 	require.NoError(r.t, err)
 	require.EqualValues(r.t, "pending", a.Status, "reason: %s %v", a.Reason, a.ReasonCodes)
 	return a
