@@ -419,7 +419,8 @@ func up(dir string) string { return strings.Repeat("../", strings.Count(dir, "/"
 func TestK2_LinksAreWhatTheyCanBecome(t *testing.T) {
 	needsConfinement(t)
 	m := newMachine(t)
-	m.sh(t, m.home, `mkdir bin; ln -s ws/current hl; ln -s ../bin ws/ext`) // the host has a link to a link of the workspace
+	m.sh(t, m.home, `mkdir bin; ln -s ws/current hl; ln -s ../bin ws/ext; ln -s .claude ws/skills; ln -s ../../bin ws/tools/k
+mkdir ws/dd; ln -s ../../bin ws/dd/x; ln -s dd ws/dl`) // the host has a link to a link of the workspace
 	for _, script := range []string{
 		`ln -s q/q q; ln -s q/../.envrc m`,
 		`ln -s q q; ln -s q/.envrc m`,
@@ -430,12 +431,15 @@ func TestK2_LinksAreWhatTheyCanBecome(t *testing.T) {
 		`ln -sfn tools current; ln -s $HOME/hl/hook.sh m`,
 		`ln -sfn pkg way; ln -s way/real.sh m`, // git checkout has the user's link lead to the hook again
 		`ln -sfn pkg ext; ln -s ext/notes m`,
+		`ln -sfn pkg ext`, `rm skills`, `mv tools/k k`, // and in the next call a link to it
+		`mkdir t; ln -s t again; ln -s again/../ext/notes m`,
+		`ln -sfn pkg dl; ln -s dl/x m`,
 		`rm ext; mkdir ext; echo x >ext/notes; ln -s ext/notes m`,
 	} {
 		said, code := m.confined(t, script)
 		require.Equal(t, NothingKept, code, "%s: %s", script, said)
 	}
-	said, code := m.confined(t, `ln -s q q; ln -s $HOME/hl/out.txt m; ln -s pkg/a n`)
+	said, code := m.confined(t, `ln -s q q; ln -s $HOME/hl/out.txt m; ln -s pkg/a n; ln -sfn pkg dl`)
 	require.Equal(t, 0, code, said)
 }
 

@@ -95,6 +95,12 @@ func (j *judgement) linked(before map[string]string) error {
 			j.protected[rel] = true
 		}
 	}
+	// What leads astray by itself stays: git can restore it, and then it is a part of the way of what was made meanwhile.
+	for rel := range before {
+		if target, is := j.links[rel]; !is || target != j.before.Links[rel] {
+			j.protected[rel] = true
+		}
+	}
 	size, fresh, long := 0, map[string]string{}, j.long()
 	was := maps.Clone(j.before.Links)
 	for rel, target := range j.links {
