@@ -176,6 +176,18 @@ func opened(t *testing.T, dir string) {
 	assert.NoError(t, err)
 }
 
+// inShm makes a folder in memory, which is another file system than that of a machine; without one the test is skipped.
+func inShm(t *testing.T) string {
+	t.Helper()
+	if unix.Access("/dev/shm", unix.W_OK) != nil {
+		t.Skip("/dev/shm cannot be written to")
+	}
+	dir, err := os.MkdirTemp("/dev/shm", "confine-")
+	require.NoError(t, err)
+	t.Cleanup(func() { opened(t, dir); assert.NoError(t, os.RemoveAll(dir)) })
+	return dir
+}
+
 // aMachine makes the folder that all are copies of.
 var aMachine = sync.OnceValue(func() string {
 	dir, err := os.MkdirTemp("", "confine-machine-")
@@ -443,16 +455,10 @@ mkdir ws/dd; ln -s ../../bin ws/dd/x; ln -s dd ws/dl`) // the host has a link to
 	require.Equal(t, 0, code, said)
 }
 
-// What a link makes a secret is one by whatever way the link leads back into the workspace.
+// What a link makes a secret is one by each way on which the link leads back into the workspace.
 func TestK1_SecretsByALinkThatLeadsBack(t *testing.T) {
 	needsConfinement(t)
-	if unix.Access("/dev/shm", unix.W_OK) != nil {
-		t.Skip("no other folder to lead through")
-	}
-	m := newMachine(t)
-	other, err := os.MkdirTemp("/dev/shm", "confine-")
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(other)) })
+	m, other := newMachine(t), inShm(t)
 	m.sh(t, m.ws, `mkdir conf x; for f in conf/a.txt conf/b.txt x/config x/credentials; do echo marker >$f; done; ln -s "$W" `+other+`/back; ln -s "$W" $HOME/near
 ln -s `+other+`/back/conf/a.txt .env; ln -s $HOME/near/conf/b.txt .netrc; ln -s `+other+`/back/x .aws`)
 	said, _ := m.confined(t, `cat conf/a.txt conf/b.txt x/config x/credentials 2>&1`)

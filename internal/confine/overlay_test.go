@@ -189,14 +189,8 @@ func TestOverlay_WorkIsNeverDroppedForWantOfAQuarantine(t *testing.T) {
 // A file that was being copied from another file system is removed by the next call; holes stay holes.
 func TestOverlay_FromAnotherFileSystem(t *testing.T) {
 	needsConfinement(t)
-	if unix.Access("/dev/shm", unix.W_OK) != nil {
-		return
-	}
 	m := newMachine(t)
-	state, err := os.MkdirTemp("/dev/shm", "confine-")
-	require.NoError(t, err)
-	t.Cleanup(func() { opened(t, state); assert.NoError(t, os.RemoveAll(state)) })
-	m.state = state
+	m.state = inShm(t)
 	said, code := m.confined(t, `truncate -s 300M holes; echo x >h1; dd if=/dev/zero of=holes bs=4k count=1 seek=9 conv=notrunc 2>/dev/null`)
 	require.Equal(t, 0, code, said)
 	m.sh(t, m.ws, `test $(stat -c %s holes) = 314572800 -a $(stat -c %b holes) -lt 1000`)
@@ -554,14 +548,8 @@ func TestLinks_ToFoldersAreReadForABoundedTime(t *testing.T) {
 // Links are refused while they are looked at, and not after all of them were.
 func TestRun_TooManyLinksEndTheJudgement(t *testing.T) {
 	needsConfinement(t)
-	if unix.Access("/dev/shm", unix.W_OK) != nil {
-		t.Skip("no folder in memory: removing so many links takes long elsewhere")
-	}
 	m := newMachine(t)
-	state, err := os.MkdirTemp("/dev/shm", "confine-")
-	require.NoError(t, err)
-	t.Cleanup(func() { opened(t, state); assert.NoError(t, os.RemoveAll(state)) })
-	m.state = state
+	m.state = inShm(t)
 	m.refused(t, ".", `python3 -c '
 import os
 for i in range(30000): os.symlink("a/"*2000, "l%d" % i)'`, "would have too many links")

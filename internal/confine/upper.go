@@ -72,9 +72,7 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 		return nil, fmt.Errorf("the call made folders more than %d levels deep, or with names of more than %d "+
 			"bytes", deepest, longest)
 	}
-	slices.SortStableFunc(j.puts, func(a, b change) int { // a link leads to what is there already, if the copy ends half-way
-		return cmp.Compare(order(a), order(b))
-	})
+	slices.SortStableFunc(j.puts, linksLast) // a link leads to what is there already, if the copy ends half-way
 	if maps.Equal(j.links, w.before.Links) && len(j.protected)+j.changed == 0 {
 		return j, nil
 	}
@@ -135,12 +133,16 @@ func (j *judgement) linked(before map[string]string) error {
 	return nil
 }
 
-// order is 1 for links, which are copied last.
-func order(ch change) int {
-	if kind(ch.up) == unix.S_IFLNK {
+// linksLast compares what is copied, so that links come after files and folders.
+func linksLast(a, b change) int {
+	first, second := kind(a.up) == unix.S_IFLNK, kind(b.up) == unix.S_IFLNK
+	switch {
+	case first == second:
+		return 0
+	case first:
 		return 1
 	}
-	return 0
+	return -1
 }
 
 // isDir reports a folder as the call left it.

@@ -38,7 +38,7 @@ type ClaudeSetup struct {
 	Record    string    // in which the client keeps what was said; it is in a folder for the project by whose settings it goes
 	Page      string    // the skill or command that is called, which may bring hooks; empty: none
 	Starts    bool      // the client has just read its settings, which may be gone since
-	Begins    bool      // the hook is one of SessionStart, for which the client sets CLAUDE_ENV_FILE
+	OfSession bool      // the hook is one of SessionStart, for which the client sets CLAUDE_ENV_FILE
 
 	seen hash.Hash         // takes the name of each file and folder that was looked at; nil: it is not asked for
 	sets map[string]string // takes the variables that settings of the user's and the machine's set; nil: the same
@@ -162,7 +162,7 @@ func (s ClaudeSetup) Client() error {
 			return fmt.Errorf("its environment has %s without a value, so its settings lie in its working directory", name)
 		}
 	}
-	if valueOf(s.Began, "CLAUDE_ENV_FILE") != "" || !s.Begins && s.env("CLAUDE_ENV_FILE") != "" {
+	if valueOf(s.Began, "CLAUDE_ENV_FILE") != "" || !s.OfSession && s.env("CLAUDE_ENV_FILE") != "" {
 		return errors.New("the shell reads the file of its variable CLAUDE_ENV_FILE before each command")
 	}
 	once := map[string]bool{}

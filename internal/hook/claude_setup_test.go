@@ -282,7 +282,7 @@ func TestAdversary_K8_VariablesOfElsewhere(t *testing.T) {
 	m.Began = append(m.Began, "CLAUDE_ENV_FILE=", "CLAUDE_ENV_FILE=/x")
 	_, err := m.Alone()
 	require.ErrorContains(t, err, "twice")
-	m.Begins = true // the client sets it for hooks of SessionStart
+	m.OfSession = true // the client sets it for hooks of SessionStart
 	require.NoError(t, set())
 }
 
