@@ -105,3 +105,21 @@ func TestOneCommandInSeveralSpellings(t *testing.T) {
 		}
 	}
 }
+
+// A folder that gets another name takes what is in it along: if a file of a usual name in it may then be one about which
+// a file tool asks, or no longer one that it asks before reading, the move asks.
+func TestARenameOfAFolderIsOneOfItsFiles(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{
+		"mv y .zencoder", "mv -T y .zencoder", "mv -t .zencoder y/settings.d", "cp -r y .zencoder", "cp -rT y .zencoder", "cp -a y/. .zencoder/", "cp -a --no-target-directory y .zencoder",
+		"ln -s y .zencoder", "ln -sfn .zencoder y", "git mv y .zencoder", "cd sub && mv y .zencoder", "mv y sub/.zencoder",
+		"mv g gradle", "cp -r g gradle", "mv w gradle/wrapper", "cp -r d/. gradle/", "ln -s g gradle", "git mv g gradle", "ln -s gradle gr",
+		"mv v vendor", "cp -r v vendor", "ln -s d vendor", "mv b vendor/bin", "cp -r b .venv", "mv m node_modules", "mv 'm'* node_modules", "mv d/* vendor",
+		"mv ab approvalbot", "cp -r ab approvalbot-hook", "git mv ab approvalbot", "ln -s approvalbot ab",
+		"mv n secrets", "mv secrets n", "cp -r secrets n", "ln -s secrets n", "git mv secrets n", "mv d/n secrets/n", "mv secrets/n d/n", "cp -r x/creds y",
+	}, []string{
+		"mv a b", "mv a/b c", "cp -r a b", "mv src/a.go src/b.go", "mv lib vendors", "cp -r docs docs2", "ln -s a b", "git mv a b", "git mv a.go b/", "mv dist .next", "cp -r dist .cache",
+		"mv .zencoder-old .zencoder", "mv .eslintrc.js .eslintrc.cjs", "mv node_modules node_modules.bak", "mv .venv venv", "cp -r .venv venv2", "cp x node_modules/foo/index.js", "mv gitignore .gitignore",
+		"cp .eslintrc.json a/", "mv .prettierrc .prettierrc.json", "cp -r vendor/lib lib", "mv a/*.go b/", "cp -R assets dist/assets", "mv build/app bin/app", "mv dockerignore .dockerignore",
+	})
+}

@@ -149,8 +149,9 @@ func becomes(w workspace.Word, text string) bool {
 	case w.Listed || w.Sample != "":
 		return true
 	case w.Kind == workspace.Pattern:
-		part := strings.TrimPrefix(text, w.Text[:max(0, strings.IndexAny(w.Text, "*?["))]) // of --x=$f that is --x=b, too
-		return text == w.Text || torn[filepath.Base(part)] || workspace.MatchesName(strings.ReplaceAll(w.Text, "**/", "*"), text)
+		part := strings.TrimPrefix(text, w.Text[:max(0, strings.IndexAny(w.Text, "*?["))])                    // of --x=$f that is --x=b, too
+		ofTorn := slices.ContainsFunc(strings.Split(part, "/"), func(name string) bool { return torn[name] }) // also in "$d"/*.go
+		return text == w.Text || ofTorn || workspace.MatchesName(strings.ReplaceAll(w.Text, "**/", "*"), text)
 	}
 	return w.Split || strings.ContainsAny(w.Text, "*?[") || strings.HasPrefix(text, w.Text)
 }

@@ -11,7 +11,7 @@ import (
 // under which rows ask for them.
 var Rules = sync.OnceValue(func() map[string]command.Rule {
 	return map[string]command.Rule{
-		"awk": awk, "chmod": permissions, "copy": copiesPrograms, "curl": curl, "date": date, "fd": fd, "find": find,
+		"awk": awk, "chmod": permissions, "copy": copies, "curl": curl, "date": date, "fd": fd, "find": find,
 		"grep": grep, "jq": jq, "kill": kill, "printf": printf, "ps": ps, "ripgrep": ripgrep, "rm": rm, "sed": sed, "shell": shellCommand,
 		"test": test, "xargs": xargs, "lengths": lengths, "archive": archive, "dd": dd, "cd": cd, "command": commandBuiltin, "flock": flock,
 		"printenv": printenv, "later": later, "version": versioning, "env": env, "wget": wget, "gofmt": gofmt,

@@ -25,23 +25,6 @@ var copySpecs = sync.OnceValue(func() map[string]*command.Spec {
 	}
 })
 
-// copiesPrograms judges cp, mv and ln. They put programs into the project if a directory is
-// copied onto or into one that holds programs, or becomes a link to one.
-func copiesPrograms(x *command.Call, name string, args []workspace.Word) {
-	before := len(x.Effects)
-	copies(x, name, args)
-	for _, e := range x.Effects[before:] {
-		if e.Kind != command.FillsFile && e.Kind != command.WritesFile {
-			continue
-		}
-		x.Place.Resolve(e.Word, func(file string, _ bool) {
-			if workspace.HoldsPrograms(file) {
-				x.Add(finding.WritesStartup)
-			}
-		})
-	}
-}
-
 // copies judges cp, mv and ln: what they read or take away, and what they create, also if
 // the last word is a directory.
 func copies(x *command.Call, name string, args []workspace.Word) {
@@ -77,6 +60,9 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 	}
 	for _, f := range files {
 		copiesFrom(x, name, f, whole)
+		if named && (whole || name != "cp") {
+			renames(x, name, f, *into)
+		}
 		base := path.Base(f.Text)
 		at := workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind}
 		hidden := x.Place.IsRoot(f) || strings.HasPrefix(base, ".")
@@ -91,12 +77,37 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 		case f.Kind == workspace.Computed, f.Kind == workspace.Pattern && (base[0] == '.' || base[0] == '['):
 			x.Add(finding.DynamicPath)
 		case f.Kind == workspace.Literal && into.Text != "":
-			x.Fill(workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind, Tilde: into.Tilde})
+			at.Tilde = into.Tilde
+			if x.Fill(at); whole || name != "cp" {
+				renames(x, name, f, at)
+			}
 		}
 	}
 	if len(files) == 0 {
 		x.Add(finding.UnknownOption)
 	}
+}
+
+// renames judges a folder that gets another name, or one more: what is in it gets others too.
+func renames(x *command.Call, name string, f, to workspace.Word) {
+	was := []string{""} // a name that is not known
+	if f.Kind == workspace.Literal {
+		was = nil
+		x.Place.Resolve(f, func(file string, _ bool) { was = append(was, file) })
+	}
+	x.Place.Resolve(to, func(file string, _ bool) {
+		for _, from := range was {
+			if c, brings := x.Place.Brings(from, file); brings {
+				x.Add(c)
+			}
+			if c, brings := x.Place.Brings(file, from); brings && name == "ln" { // it can be changed through the link
+				x.Add(c)
+			}
+			if workspace.Bares(from, file) {
+				x.Add(finding.MayReadSecret)
+			}
+		}
+	})
 }
 
 // copiesFrom judges what is copied, moved or linked.

@@ -239,15 +239,48 @@ func Odd(name string) bool {
 // "http:/x" and "/-" are.
 func Joins(name string) bool { return name == "-" || strings.ContainsAny(name, " \t\n:") }
 
-// HoldsPrograms reports a directory in which a project's programs are installed, or one
-// that has such a directory. What is copied onto it brings programs.
-func HoldsPrograms(file string) bool {
-	lower := FoldPath(file)
-	switch path.Base(lower) {
-	case "node_modules", ".venv", "venv":
-		return true
+// inFolders are names about which a file tool asks in some folders alone.
+var inFolders = [...]string{"settings.json", "x.json", "client.yaml", "operator.yaml", "x", "bin/x", ".bin/x", "wrapper/x", "claude/settings.json"}
+
+// Brings gives what it means that a folder is called to, and was called from: a file of a usual name in it may be one
+// about which a file tool asks now, and did not before. Of a path that itself asks it gives nothing more.
+func (p *Place) Brings(from, to string) (finding.Code, bool) {
+	if _, asks := p.asks(to); asks {
+		return 0, false
 	}
-	return anyBin(lower)
+	for _, name := range inFolders {
+		c, asks := p.asks(to + "/" + name)
+		if _, before := p.asks(from + "/" + name); asks && !before {
+			return c, true
+		}
+	}
+	return 0, false
+}
+
+// Bares reports that a file of a usual name in a folder that is called to, and was called from, may be a secret that a file
+// tool would read without asking now.
+func Bares(from, to string) bool {
+	from, to = FoldPath(from), FoldPath(to)
+	return !Private(from) && slices.ContainsFunc(inFolders[:], func(name string) bool { return Private(from+"/"+name) && !Private(to+"/"+name) })
+}
+
+// asks gives what writing a file of the workspace means, if a file tool asks about it because of its path.
+func (p *Place) asks(file string) (finding.Code, bool) {
+	lower := FoldPath(file)
+	c, obeyed := p.obeyed(file)
+	switch {
+	case obeyed:
+		return c, true
+	case OwnProgram(lower):
+		return finding.WritesStartup, true
+	case AccessPath(lower):
+		return finding.WritesAccess, true
+	case OfDesk(lower):
+		return finding.TouchesDesk, true
+	case SecretLower(lower):
+		return finding.WritesSecret, true
+	}
+	return 0, false
 }
 
 func anyBin(dir string) bool {

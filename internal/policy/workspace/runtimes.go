@@ -48,7 +48,7 @@ func SettingsPath(lower string) bool {
 			before == ".github" && c == "copilot":
 			return true
 		case c[0] == '.':
-			inside = inside || !otherDirs.Has(c)
+			inside = inside || !otherDirs.Has(c) && !(strings.LastIndexByte(c, '.') > 0 && settingEnds.Has(path.Ext(c)))
 		case words.Any(before, "etc", ".config", "roaming", "application support"):
 			inside = inside || runtimeDirs.Has(c)
 		}
@@ -100,15 +100,21 @@ var (
 	runtimeDirs = lazy.Words(`claude claude-code claudecode codex gemini gemini-cli geminicli qwen qwen-code copilot github-copilot cursor windsurf codeium
 		cline kiro goose opencode openclaw amazonq crush amp factory augment roo kilocode kilo continue trae junie openhands agents zed`)
 
-	// otherDirs are hidden directories of other programs, whose settings are no runtime's.
+	// otherDirs are hidden directories of other programs, whose settings are no runtime's, and names of usual hidden files.
 	otherDirs = lazy.Words(`. .. .git .hg .svn .bzr .jj .github .gitlab .gitea .forgejo .circleci .buildkite .semaphore .tekton .builds .woodpecker .teamcity
 		.azure-pipelines .zuul.d .config .local .cache .ssh .aws .azure .kube .docker .gnupg .gcloud .cargo .rustup .m2 .mvn .gradle .npm .yarn .pnpm-store .bundle .gem
 		.rbenv .pyenv .nvm .volta .asdf .mise .sdkman .vim .nvim .emacs.d .vscode .vscode-test .vs .idea .fleet .settings .run .bsp .metals .bloop .clj-kondo .lsp
 		.husky .githooks .lefthook .changeset .devcontainer .vitepress .vuepress .storybook .streamlit .jupyter .ipython .dvc .docusaurus .astro .next .nuxt
 		.output .svelte-kit .angular .expo .venv .tox .nox .pytest_cache .mypy_cache .ruff_cache .terraform .terragrunt-cache .serverless .vercel
 		.netlify .firebase .turbo .nx .parcel-cache .ddev .lando .ebextensions .elasticbeanstalk .platform .devbox .flox .ansible .molecule .chef .kitchen
-		.vagrant .swiftpm .build .dart_tool .pub-cache .reuse .allure .trunk .obsidian .direnv .autoenv .ctags.d .well-known`)
+		.vagrant .swiftpm .build .dart_tool .pub-cache .reuse .allure .trunk .obsidian .direnv .autoenv .ctags.d .well-known
+		.gitignore .dockerignore .npmignore .eslintignore .prettierignore .stylelintignore .helmignore .vercelignore .gcloudignore .gitattributes .gitkeep .keep
+		.editorconfig .eslintrc .prettierrc .babelrc .stylelintrc .browserslistrc .nvmrc .node-version .python-version .ruby-version .coveragerc .flake8 .clang-format
+		.clang-tidy .yamllint .markdownlintrc .nojekyll .mailmap`)
 )
+
+// settingEnds are endings of hidden files that are settings of a program, and no directory.
+var settingEnds = lazy.Words(".json .jsonc .json5 .yaml .yml .toml .js .cjs .mjs .ts .cts .mts")
 
 // instructionNames are files that agents take for what people told them to do.
 var instructionNames = lazy.Words(`agents.md agent.md agents.override.md agents.local.md claude.md claude.local.md gemini.md qwen.md crush.md crush.local.md
