@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -64,21 +63,12 @@ var attacks = []attack{
 	{"what a hook's link leads to", `printf '#!/bin/sh\n%s\n' "$EVIL" >$W/tools/hook.sh; mkdir m; echo "$EVIL" >m/real.sh; rm -f $W/way; ln -s $PWD/m $W/way`, false},
 	{"a folder closed over a plant", `mkdir -p src/new && echo x >src/.envrc && cd src/new && git init -q . && git config core.fsmonitor "$EVIL" && cd ../.. && chmod 444 src`, false},
 	{"the workspace closed over a plant", `mkdir -p pkg2 && echo x >pkg2/.envrc && chmod 444 $W`, false},
-	{"a folder closed over links that lead out", `mkdir v && ln -s ~/.netrc v/l && ln -s $W/.git/hooks/pre-commit v/h && chmod 444 v`, false},
 	{"a folder closed to be looked into by the next call", `mkdir v && echo x >v/f && chmod 333 v`, false},
-	{"a pipe in the place of a link that a link leads through", `ln -s way/hooks2 m2; rm $W/way; mkfifo $W/way; ln -s $W/.git/hooks m3`, false},
 	{"a secret by a harmless name", `ln -s $W/.env notes.txt`, false},
 	{"a folder of secrets by a harmless name", `mkdir secrets; ln -s secrets y`, false},
-	{"programs by a harmless name of their folder", `mkdir -p .venv/bin; ln -s .venv e`, false},
-	{"tools by a harmless name of their folder", `mkdir -p node_modules; ln -s node_modules/.bin nb`, false},
-	{"the wrapper of gradle by a harmless name", `mkdir -p gradle/wrapper; ln -s gradle gr`, false},
-	{"an agent's folder by a harmless name", `mkdir .zencoder; ln -s .zencoder z`, false},
 	{"a folder that becomes programs by its link", `mkdir -p vv/bin; echo "$EVIL" >vv/bin/python; ln -s vv .venv`, false},
-	{"tools by a link to the same folder", `mkdir q; echo "$EVIL" >q/tsc; ln -s . node_modules; ln -s q .bin`, false},
-	{"a folder that becomes an agent's", `mkdir zc; echo {} >zc/settings.json; ln -s zc .zencoder`, false},
 	{"who may log in", `echo x >sudoers; echo x >authorized_keys; mkdir sudoers.d; echo x >sudoers.d/x`, false},
 	{"secrets", `echo K=evil >.env; echo x >server.pem; mkdir secrets; echo x >secrets/x.json`, false},
-	{"a secret that is a link", `mkdir k; ln -s k .aws; echo x >n; ln -s n id_rsa`, false},
 	{"a secret that is another name of a file", `echo x >n; ln n k.pem`, false},
 	{"options by their names", `echo x >--checkpoint=1; echo x >'--checkpoint-action=exec=sh evil.sh'`, false},
 	{"names that are words", `echo x >'a b/../c'; echo x >'a -rf'; echo x >"it's"; echo x >'a$HOME'`, false},
@@ -89,14 +79,10 @@ var attacks = []attack{
 	{"a client's file beside a project", `echo url: http://evil >approvalbot.client.yaml`, false},
 	{"a client's file in a folder of its own", `mkdir approvalbot-hook && echo url: http://evil >approvalbot-hook/operator.yaml`, false},
 	{"a desk's token", `echo evil >approvalbot.operator.token`, false},
-	{"a folder that becomes a client's by its link", `mkdir conf && echo url: http://evil >conf/client.yaml && ln -s conf approvalbot`, false},
 	{"names that are words of two folders", `mkdir -p 'foo /etc' && echo x >'foo /etc/passwd'`, false},
 	{"a name that is an address with its folder", `mkdir http: && echo x >http:/y`, false},
-	{"a link to a folder of the system", `ln -s /usr/lib out2`, false},
-	{"a link to what the system does not have", `ln -s /usr/local/lib/node_modules/none/x out3`, false},
 	{"a folder with a HEAD, that is no repository", `mkdir fix && echo x >fix/HEAD && echo x >fix/flake.nix`, false},
 	{"huge file", `truncate -s 4T .npmrc; rm $W/.envrc; truncate -s 4T $W/.envrc`, false},
-	{"a folder that a link leads to becomes a link", `rm -r $W/builds && ln -s .git/hooks $W/builds`, false},
 	{"a folder with a HEAD becomes a repository", `cd $W/half && mkdir objects refs && printf '[core]\nrepositoryformatversion = 0\nfsmonitor = %s\nbare=false\nworktree=..\n' "$EVIL" >config`, true},
 	{".envrc in a new folder", `mkdir fresh && echo "$EVIL" >fresh/.envrc`, false},
 	{".envrc in a new folder, by a rename of its parent", `mkdir -p t/x && echo "$EVIL" >t/x/.envrc && mv t u`, false},
@@ -115,7 +101,6 @@ var attacks = []attack{
 	{"folder nobody may write to", `mkdir -p shut/.claude && echo {} >shut/.claude/settings.json && chmod 555 shut/.claude shut`, false},
 	{"file nobody may read", `echo x >$W/.envrc && chmod 000 $W/.envrc && echo y >.npmrc && chmod 000 .npmrc`, false},
 	{"symlink out of the workspace", `ln -s $HOME/.bashrc notes.txt; ln -s $W/.git/hooks build; ln -s $W/.git build2; ln -s / r`, false},
-	{"symlinks in a row", `ln -s . here && mkdir -p x/y && ln -s ../../here/x x/y/up && ln -s x/y/up/../../../../.. out; ln -s here/here/.envrc note`, false},
 	{"a folder's symlink now leads elsewhere", `rm $W/current && ln -s .git/hooks $W/current`, false},
 	{"pipes and sockets", `mkfifo .envrc2 .npmrc; python3 -c 'import socket;socket.socket(socket.AF_UNIX).bind(".mise.toml")'; rm -f $W/.github/workflows/ci.yml; mkfifo $W/.github/workflows/ci.yml`, false},
 	{"times set back", `t=$(stat -c %Y $W/.envrc); echo "$EVIL" >$W/.envrc; touch -d @$t $W/.envrc $W; mkdir q; echo x >q/.envrc; touch -d @1 q q/.envrc`, false},
@@ -129,15 +114,6 @@ import os
 for i in range(20):
     os.mkdir("d" * 250); os.chdir("d" * 250)
 open("f","w").write("x")'`, false},
-	{"links that are long to follow", `python3 -c 'import os
-for i in range(20): os.symlink("/q" + "/x" * 2040, "l%d" % i)'`, false},
-	{"links that are long to follow in the system", `python3 -c 'import os
-for i in range(200): os.symlink("/usr" + "/x" * 2040, "l%d" % i)'`, false},
-	{"links to long paths that are not there", `python3 -c 'import os
-for i in range(1000): os.symlink("aaaaaa/" * 250, "l%d" % i)'`, false},
-	{"a link by a name of two words", `mkdir q2; echo x >q2/config; ln -s q2 'x .git'`, false},
-	{"links up and down outside", `python3 -c 'import os
-for i in range(20): os.symlink("/etc/.." * 500, "l%d" % i)'`, false},
 	{"a file called as standard input is", `echo x >-`, false},
 	{"mmap", `python3 -c '
 import mmap,os
@@ -403,56 +379,22 @@ func TestK2_WhatOthersLeadTo(t *testing.T) {
 	}
 }
 
-// A relative link leads from where it lies, and not from where the wrapper was started.
-func TestK2_LinksLeadFromWhereTheyLie(t *testing.T) {
+// Links are not made, changed, removed or moved, wherever they lead; what they lead to is written as usual.
+func TestK2_LinksStayAsTheyAre(t *testing.T) {
 	needsConfinement(t)
 	m := newMachine(t)
-	m.sh(t, m.home, `mkdir bin; cp /bin/true bin/ls`)
-	for script, code := range map[string]int{
-		`ln -s ../bin/ls notes`:            NothingKept, // of the home, though /bin/ls is the system's
-		`ln -s ../ws/main.go main`:         NothingKept, // moved, it leads elsewhere
-		`ln -s main.go main2`:              0,
-		`ln -s ../ws/.git/hooks hooks2`:    NothingKept,
-		`ln -s ../../../../../bin/ls up`:   NothingKept,
-		`ln -s ` + up(m.ws) + `bin/ls all`: NothingKept,
-		`ln -s /bin/ls plain`:              0,
-	} {
-		cmd := m.wrapped(script)
-		cmd.Dir = "/"
-		said, _ := cmd.CombinedOutput()
-		require.Equal(t, code, cmd.ProcessState.ExitCode(), "%s: %s", script, said)
-	}
-}
-
-// up leads from a folder to the root.
-func up(dir string) string { return strings.Repeat("../", strings.Count(dir, "/")) }
-
-// A link is judged by what it can become, too: policy asks about no ln -sfn of one folder to another and about no mv.
-func TestK2_LinksAreWhatTheyCanBecome(t *testing.T) {
-	needsConfinement(t)
-	m := newMachine(t)
-	m.sh(t, m.home, `mkdir bin; ln -s ws/current hl; ln -s ../bin ws/ext; ln -s .claude ws/skills; ln -s ../../bin ws/tools/k
-mkdir ws/dd; ln -s ../../bin ws/dd/x; ln -s dd ws/dl`) // the host has a link to a link of the workspace
+	m.sh(t, m.ws, `mkdir dir; ln -s ../main.go dir/up; ln -s none dangling`)
 	for _, script := range []string{
-		`ln -s q/q q; ln -s q/../.envrc m`,
-		`ln -s q q; ln -s q/.envrc m`,
-		`ln -s r/x q; ln -s q r; ln -s r/.git/config m`,
-		`mkdir -p d/e/f; ln -s d/e/f cur; ln -s cur/../../bin/git m`,
-		`mkdir -p d/e/f; ln -s ../../../bin/git d/e/f/m`,
-		`ln -sfn ways current; ln -s $HOME/hl/real.sh m`,
-		`ln -sfn tools current; ln -s $HOME/hl/hook.sh m`,
-		`ln -sfn pkg way; ln -s way/real.sh m`, // git checkout has the user's link lead to the hook again
-		`ln -sfn pkg ext; ln -s ext/notes m`,
-		`ln -sfn pkg ext`, `rm skills`, `mv tools/k k`, // and in the next call a link to it
-		`mkdir t; ln -s t again; ln -s again/../ext/notes m`,
-		`ln -sfn pkg dl; ln -s dl/x m`,
-		`rm ext; mkdir ext; echo x >ext/notes; ln -s ext/notes m`,
+		`ln -s main.go new`, `ln -s /usr/bin/env new`, `ln -s /dev/null new`, `mkdir fresh; ln -s ../dir fresh/new`,
+		`ln -sfn dir current`, `rm current`, `rm dangling`, `rm -r dir`, `mv current c`, `mv dir d`, `cp -a dir d`,
+		`rm current; mkdir current`, `rm current; echo x >current`, `rm current; mkfifo current`, `echo x >x; mv -T x current`,
+		`ln -P current c`, `rm main.go; ln -s dir/up main.go`, `rmdir builds; ln -s dir builds`, `rm -r dir; ln -s builds dir`,
 	} {
-		said, code := m.confined(t, script)
-		require.Equal(t, NothingKept, code, "%s: %s", script, said)
+		m.refused(t, ".", script, "because it changed files that an agent may not change")
 	}
-	said, code := m.confined(t, `ln -s q q; ln -s $HOME/hl/out.txt m; ln -s pkg/a n; ln -sfn pkg dl`)
+	said, code := m.confined(t, `echo x >current/x; echo x >>dir/up; echo x >dangling; rm current; ln -s builds current; touch -h dir/up; cp -L dir/up copy; mkdir made; mv made moved`)
 	require.Equal(t, 0, code, said)
+	m.sh(t, m.ws, `test -f builds/x -a -f none -a -f copy -a -d moved -a "$(readlink current)" = builds`)
 }
 
 // What a link makes a secret is one by each way on which the link leads back into the workspace.
@@ -463,21 +405,6 @@ func TestK1_SecretsByALinkThatLeadsBack(t *testing.T) {
 ln -s `+other+`/back/conf/a.txt .env; ln -s $HOME/near/conf/b.txt .netrc; ln -s `+other+`/back/x .aws`)
 	said, _ := m.confined(t, `cat conf/a.txt conf/b.txt x/config x/credentials 2>&1`)
 	require.NotContains(t, said, "marker")
-}
-
-// Links are copied last: a copy that ends half-way leaves none that leads through what is still as it was.
-func TestK2_LinksAreCopiedLast(t *testing.T) {
-	needsConfinement(t)
-	for after := range 12 {
-		m := newMachine(t)
-		_, code := m.confined(t, `for i in 0 1 2 3 4; do ln -s main.go a$i; echo x >b$i; ln -s main.go c$i; echo x >d$i; done`, killedAt+"="+strconv.Itoa(after))
-		require.Equal(t, -1, code, "killed")
-		links, err := filepath.Glob(m.ws + "/[ac][0-9]")
-		require.NoError(t, err)
-		files, err := filepath.Glob(m.ws + "/[bd][0-9]")
-		require.NoError(t, err)
-		require.True(t, len(links) == 0 || len(files) == 10, "%q without all of %q", links, files)
-	}
 }
 
 // Each link of a way by which something is a secret stays as it is: else the next call would read that.
@@ -507,7 +434,7 @@ func TestK2_ARepositoryIsNotMadeInTwoSteps(t *testing.T) {
 	m.refused(t, ".", `mkdir small/refs`, `"small/HEAD"`) // to the next call, and on file systems without letter case
 }
 
-// A repository whose parts are not in place refuses the call, and so does a link through the kernel its work.
+// A repository whose parts are not in place refuses the call.
 func TestK2_RepositoriesThatCannotBeKept(t *testing.T) {
 	needsConfinement(t)
 	for _, a := range []struct {
@@ -519,13 +446,6 @@ func TestK2_RepositoriesThatCannotBeKept(t *testing.T) {
 		{"a repository behind a link", `mv vendor/lib/.git real; ln -s real way2; echo "gitdir: ../../way2" >vendor/lib/.git`, `true`, NotConfined, "symbolic link"},
 		{"a repository behind a link that is left again", `mkdir -p x/y; ln -s x/y l; mv vendor/lib/.git x/real; echo "gitdir: ../../l/../real" >vendor/lib/.git`, `true`, NotConfined, "symbolic link"},
 		{"a repository beside its file", `mv vendor/lib/.git real; rm real/HEAD; echo "gitdir: ../../real" >vendor/lib/.git`, `echo x >real/HEAD; mv real r; echo kept >kept`, 0, ""},
-		{"link that leads through the kernel", ``, `ln -s /proc/self/cwd/.aws/credentials m`, NothingKept, `"m"`},
-		{"link through the kernel to the system", ``, `ln -s /proc/self/root/usr/bin/env m`, NothingKept, `"m"`},
-		{"link through a device to the system", ``, `ln -s /dev/../usr/bin/env m`, NothingKept, `"m"`},
-		{"link through a link of the user's to the system", `ln -s /usr/bin/env $HOME/env`, `ln -s $HOME/env m`, NothingKept, `"m"`},
-		{"link to the system", ``, `ln -s /usr/bin/env m`, 0, ""},
-		{"link to a device", ``, `ln -s /dev/fd/9 m`, NothingKept, `"m"`},
-		{"link to nothing", ``, `ln -s /dev/null m`, 0, ""},
 		{"a repository whose common folder is not there", `mkdir -p wt gd; echo "gitdir: ../gd" >wt/.git; echo "ref: refs/heads/m" >gd/HEAD; echo ../common >gd/commondir`, `true`, NotConfined, "does not exist"},
 	} {
 		t.Run(a.name, func(t *testing.T) {

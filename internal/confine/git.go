@@ -62,7 +62,7 @@ func homes() (out []string) {
 type outside struct {
 	roots []string
 	dirs  map[string]bool // git's own directories and files called .git, in the workspaces, by absolute paths
-	named map[string]bool // where protected links lead in the workspaces, by absolute paths; false: links on the way
+	named map[string]bool // where protected links lead in the workspaces, by absolute paths
 	found int             // how often one of these was new
 	seen  map[string]bool // git's own directories that were looked at
 }
@@ -88,29 +88,17 @@ func look(watches []*Watch, lists []*list) (*outside, error) {
 		found = o.found
 		for i, root := range o.roots {
 			own := guard{root: root, repos: o.below(o.dirs, root), named: map[string]bool{}}
-			for rel, obeyed := range o.below(o.named, root) {
-				if obeyed {
-					own.named[workspace.FoldPath(rel)] = true
-				}
+			for rel := range o.below(o.named, root) {
+				own.named[workspace.FoldPath(rel)] = true
 			}
 			for rel := range lists[i].Links {
 				if own.held(rel) {
 					o.lead(path.Join(root, rel))
 				}
-				if own.long() {
-					return nil, tooLong(root)
-				}
-			}
-			for _, rel := range lists[i].naming {
-				_ = o.way(path.Join(root, rel))
 			}
 		}
 	}
 	return o, nil
-}
-
-func tooLong(workspace string) error {
-	return fmt.Errorf("the links of workspace %s lead through too many folders; remove links, or name a smaller workspace", workspace)
 }
 
 // below gives the paths of a workspace relative to it.
@@ -131,22 +119,10 @@ func (o *outside) inside(file string) bool {
 
 // lead notes where a protected link leads.
 func (o *outside) lead(file string) {
-	if end := o.way(file); o.inside(end) && !o.named[end] {
+	if end, _, _ := trail(file); o.inside(end) && !o.named[end] {
 		o.named[end] = true
 		o.found++
 	}
-}
-
-// way notes the links through which a path leads, and gives where it ends.
-func (o *outside) way(file string) string {
-	end, through := trail(file)
-	for _, link := range through {
-		if _, is := o.named[link]; o.inside(link) && !is {
-			o.named[link] = false
-			o.found++
-		}
-	}
-	return end
 }
 
 // repositories notes those of a workspace.
@@ -171,9 +147,8 @@ func (o *outside) repositories(root string, now *list) (err error) {
 // own notes a part of a repository, and gives where it is. What lies in a workspace must be what its name says, and there:
 // a mount protects it from the command.
 func (o *outside) own(file string) (end string, err error) {
-	end, through := trail(file)
-	link := func(name string) bool { return o.inside(name) && !strings.HasSuffix(name, "/..") }
-	if slices.Contains(o.roots, end) || slices.ContainsFunc(through, link) {
+	end, through, _ := trail(file)
+	if slices.Contains(o.roots, end) || slices.ContainsFunc(through, o.inside) {
 		return "", fmt.Errorf("git reads %s, which is a workspace or is reached through a symbolic link in one, so it "+
 			"cannot be protected from a confined command; name another workspace", file)
 	}
@@ -219,34 +194,28 @@ func small(file string) (string, error) {
 	return string(text), err
 }
 
-// trail gives a path without links in what there is of it, and each link on the way. A name from which it goes up again is
-// on the way too, as "name/..": a link of that name would lead elsewhere.
-func trail(file string) (end string, through []string) {
-	end, through, _ = trailFrom("/", file)
-	return end, through
-}
+// mostThrough is how many links the kernel follows in one path (path_resolution(7)).
+const mostThrough = 40
 
-// trailFrom is trail for a path from a folder that has no links in its own path. It gives how many names there were, too.
-func trailFrom(end, rest string) (_ string, through []string, steps int) {
-	links := 0
-	for ; rest != ""; steps++ {
+// trail gives an absolute path without links in what there is of it, each link on the way, and how many names there were.
+func trail(file string) (end string, through []string, steps int) {
+	end = "/"
+	for rest := file; rest != ""; steps++ {
 		name := ""
 		name, rest, _ = strings.Cut(rest, "/")
 		switch name {
 		case "", ".":
 			continue
 		case "..":
-			through = append(through, end+"/..")
 			end = path.Dir(end)
 			continue
 		}
 		next := path.Join(end, name)
 		target, err := os.Readlink(next)
-		if err != nil || links > 40 {
+		if err != nil || len(through) > mostThrough {
 			end = next
 			continue
 		}
-		links++
 		if through = append(through, next); path.IsAbs(target) {
 			end = "/"
 		}

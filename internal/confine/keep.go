@@ -102,7 +102,7 @@ func (w *Watch) back(upper int, p plan, ours taken) error {
 	return nil
 }
 
-// put makes a folder, or moves a file or link to the name that it has in the workspace.
+// put makes a folder, or moves a file to the name that it has in the workspace.
 func (c *copier) put(ch change) error {
 	dir, name := splitPath(ch.rel)
 	isDir := kind(ch.up) == unix.S_IFDIR
@@ -131,7 +131,7 @@ func (c *copier) put(ch change) error {
 		return err
 	}
 	err = unix.Fchmod(up, 0700)
-	if err == nil && kind(ch.up) == unix.S_IFREG {
+	if err == nil {
 		err = strip(up, name, ch.up)
 	}
 	if err != nil {
@@ -281,7 +281,7 @@ func (f *folders) close() {
 	f.rel = ""
 }
 
-// move gives a name of the workspace the file or link of the upper directory, at once.
+// move gives a name of the workspace the file of the upper directory, at once.
 func (c *copier) move(up, low int, name string, ch change) error {
 	err := rename(up, name, low, name, ch)
 	if !errors.Is(err, unix.EXDEV) {
@@ -291,12 +291,7 @@ func (c *copier) move(up, low int, name string, ch change) error {
 	if err := c.allow(root, ""); err != nil {
 		return err
 	}
-	if kind(ch.up) == unix.S_IFLNK {
-		target, readErr := readlink(up, name)
-		err = errors.Join(readErr, unix.Symlinkat(target, root, c.fresh))
-	} else {
-		err = copied(up, root, name, c.fresh, ch.up)
-	}
+	err = copied(up, root, name, c.fresh, ch.up)
 	times := []unix.Timespec{ch.up.Atim, ch.up.Mtim}
 	if err == nil {
 		err = errors.Join(unix.UtimesNanoAt(root, c.fresh, times, unix.AT_SYMLINK_NOFOLLOW), rename(root, c.fresh, low, name, ch))

@@ -232,7 +232,7 @@ for i in range(200):
             case 0 | 1: os.mkdir(path)
             case 2 | 3 | 4: open(path, "w").write(str(r.random()) * r.randrange(50))
             case 5: open(one, "a").write("more")
-            case 6: os.symlink(r.choice(["a0", "nothing", "a1"]), path)
+            case 6: open(one, "r+").truncate(r.randrange(9))
             case 7: shutil.rmtree(one) if os.path.isdir(one) and not os.path.islink(one) else os.unlink(one)
             case 8: os.rename(one, path)
             case 9: shutil.move(one, path)
@@ -288,7 +288,7 @@ func TestOverlay_AKilledCopyIsNotGoneOnWith(t *testing.T) {
 	needsConfinement(t)
 	const script = `mkdir -p new/x/y; for i in 1 2 3; do echo $i >new/x/$i; echo $i >new/x/y/$i; done; rm main.go; rm -r builds; mkdir builds; echo b >builds/b
 rm -r ways2; mkdir ways2; echo kept >ways2/two; echo three >ways2/three; rm way2; mkdir way2; echo x >way2/x; echo more >>clean2.sh; chmod 755 clean2.sh; rm -r gone; mkdir -p gone/in; echo n >gone/in/n`
-	before := `mkdir ways2 gone gone/in; echo one >ways2/one; echo two >ways2/two; ln -s ways2 way2; echo c >clean2.sh; echo g >gone/in/g`
+	before := `mkdir ways2 gone gone/in; echo one >ways2/one; echo two >ways2/two; echo w >way2; echo c >clean2.sh; echo g >gone/in/g`
 	whole := newMachine(t)
 	whole.sh(t, whole.ws, before)
 	said, code := whole.confined(t, script)
@@ -481,58 +481,19 @@ func TestOverlay_ChangesSinceTheCallBegan(t *testing.T) {
 	}
 }
 
-// Links are followed for a few seconds at most; those of a large project take a small part of that.
+// Links of the user that are long to follow, by names that may make secrets of files, are refused soon; all others are not
+// followed.
 func TestLinks_AreFollowedForABoundedTime(t *testing.T) {
-	deep := strings.Repeat("abcdefghijklm/", 240)
-	odd := strings.Repeat("x"+strings.Repeat(".old", 62)+"/", 14)
-	usual, many, long, out, chain := map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}
-	for i := range 3000 {
-		usual[fmt.Sprintf("node_modules/.pnpm/some-package@1.%d.0/node_modules/another-package", i)] = fmt.Sprintf("../../another-package@2.%d.0/node_modules/another-package", i)
-		many[fmt.Sprint(deep, i)], long[fmt.Sprint(odd, i)] = "x", "x"
-		out[fmt.Sprint(i)] = "/usr/bin" + strings.Repeat("/../bin", 580) + "/env"
-		chain[fmt.Sprint(i)] = fmt.Sprint(i+1) + strings.Repeat("/x/..", 780)
-	}
-	for name, c := range map[string]struct {
-		links map[string]string
-		long  bool
-	}{"a project": {usual, false}, "deep": {many, true}, "odd": {long, true}, "outside": {out, false}, "a chain": {chain, true}} {
-		g := guard{root: "/work/app"}
-		_ = g.astray(c.links)
-		require.Equal(t, c.long, g.long(), "%s: %d steps", name, g.steps)
-		require.Less(t, g.steps, mostSteps+mostSteps/8, name)
-	}
-}
-
-// What a call leaves is refused, or the next call runs: links that hold that one up are not left.
-func TestLinks_HoldUpNoLaterCall(t *testing.T) {
-	for name, script := range map[string]string{
-		"long ways outside": `for i in range(1500): os.symlink("/usr/bin" + "/../bin"*580 + "/env", "l%d" % i)`,
-		"a chain of long links": `os.mkdir("x")
-for i in range(41): os.symlink("c%02d" % (i+1) + "/x/.."*680, "c%02d" % i)`,
-		"a chain, and many links into it": `os.mkdir("x")
-for i in range(41): os.symlink("c%02d" % (i+1) + "/x/.."*680, "c%02d" % i)
-for i in range(300): os.symlink("c00" + "/x/.."*680, "d%d" % i)`,
-		"a chain that ends": `os.mkdir("x"); os.mkdir("c12")
-for i in range(12): os.symlink("c%02d" % (i+1) + "/x/.."*680, "c%02d" % i)`,
-		"a cycle":              `for i in range(44): os.symlink("c%d" % ((i+1)%44), "c%d" % i)`,
-		"a cycle of two":       `os.mkdir("x"); os.symlink("b" + "/x/.."*170, "a"); os.symlink("a" + "/x/.."*170, "b")`,
-		"links to a deep file": `d = "d/"*250; os.makedirs(d); open(d+"f", "w").close(); [os.symlink(d+"f", "l%d" % i) for i in range(5000)]`,
-		"a hidden name of many links": `os.mkdir("many"); [os.symlink("../main.go", "many/l%d" % i) for i in range(2100)]
-os.symlink("many", ".next")`,
-		"hidden names of each other": `for a in "abcdef":
-  os.mkdir(a)
-  for b in "abcdef": os.symlink("../" + b, a + "/.x" + b)`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			needsConfinement(t)
-			m := newMachine(t)
-			said, code := m.confined(t, "python3 -c 'import os\n"+script+"'")
-			require.Contains(t, []int{0, NothingKept}, code, said)
-			said, code = m.confined(t, "true")
-			require.Equal(t, 0, code, said)
-		})
-	}
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.ws, `mkdir -p a/b; python3 -c 'import os
+for i in range(3000): os.symlink("b/.." * 1000, "a/l%d" % i)'`)
+	said, code := m.confined(t, "true")
+	require.Equal(t, 0, code, said)
+	m.sh(t, m.ws, `mv a .a; mkdir -p a/b`)
+	said, code = m.confined(t, "true")
+	require.Equal(t, NotConfined, code, said)
+	require.Contains(t, said, "lead through too many folders")
 }
 
 // A folder of many files to which many links lead is not read again and again before each call.
@@ -543,14 +504,4 @@ func TestLinks_ToFoldersAreReadForABoundedTime(t *testing.T) {
 	said, code := m.confined(t, "true")
 	require.Equal(t, NotConfined, code, said)
 	require.Contains(t, said, "too many links to and in folders of secrets")
-}
-
-// Links are refused while they are looked at, and not after all of them were.
-func TestRun_TooManyLinksEndTheJudgement(t *testing.T) {
-	needsConfinement(t)
-	m := newMachine(t)
-	m.state = inShm(t)
-	m.refused(t, ".", `python3 -c '
-import os
-for i in range(30000): os.symlink("a/"*2000, "l%d" % i)'`, "would have too many links")
 }

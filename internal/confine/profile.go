@@ -198,7 +198,7 @@ func speakers(shown []string) (out []string, err error) {
 			continue
 		}
 		file := strings.TrimSuffix(line[at:], "\n")
-		file, _ = trail(file)
+		file, _, _ = trail(file)
 		for _, dir := range shown {
 			if _, err := os.Lstat(file); err == nil && workspace.Under(file, dir) && !slices.Contains(out, file) {
 				out = append(out, file)

@@ -177,9 +177,7 @@ func Run(ctx context.Context, c Call) (status, changed int, err error) {
 				return nil, err
 			}
 			for _, w := range watches {
-				if err := w.protect(obeyed); err != nil {
-					return nil, err
-				}
+				w.protect(obeyed)
 				w.Secrets = slices.DeleteFunc(w.Secrets, func(rel string) bool { return slices.Contains(c.Readable, filepath.Base(rel)) })
 			}
 			return c.arguments(ctx, homes, watches)

@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -26,14 +24,11 @@ const ofOverlay = "user.overlay."
 type judgement struct {
 	*guard
 	before    *list
-	links     map[string]string // of the workspace as the call left it
-	folders   map[string]bool   // that the call made or changed, and false for those that it removed
 	began     int64
 	protected map[string]bool // names that a file tool would be asked about, see [guard.in]
 	meanwhile map[string]bool // names that a program of the host changed since the call began, and the call too
 	changed   int
 	deep      bool
-	size      int // of the call's links and their names
 	names     int // that the call left; a long one counts several times
 	plan
 }
@@ -51,12 +46,10 @@ type change struct {
 // mostNames bounds how long it takes to judge what a call left: two million usual names, or some 70,000 of 4 KB.
 const mostNames = 4 << 20
 
-// judge looks at each name that a call made, changed or removed. It changes nothing.
+// judge looks at each name that a call made, changed or removed. It changes nothing. Symbolic links are protected, each of
+// them: where one leads depends on other links and on folders, which later commands change without a question.
 func (w *Watch) judge(upper int) (*judgement, error) {
-	j := &judgement{guard: &w.guard, before: w.before, links: maps.Clone(w.before.Links), began: w.began, folders: map[string]bool{},
-		protected: map[string]bool{}, meanwhile: map[string]bool{}}
-	j.trails = trails{}
-	before := j.astray(w.before.Links)
+	j := &judgement{guard: &w.guard, before: w.before, began: w.began, protected: map[string]bool{}, meanwhile: map[string]bool{}}
 	var top, low unix.Stat_t
 	if err := unix.Fstat(upper, &top); err != nil || closed(top) {
 		return nil, errors.New("the call made the workspace itself unreadable (chmod)")
@@ -72,84 +65,7 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 		return nil, fmt.Errorf("the call made folders more than %d levels deep, or with names of more than %d "+
 			"bytes", deepest, longest)
 	}
-	slices.SortStableFunc(j.puts, linksLast) // a link leads to what is there already, if the copy ends half-way
-	if maps.Equal(j.links, w.before.Links) && len(j.protected)+j.changed == 0 {
-		return j, nil
-	}
-	if err := j.linked(before); err != nil {
-		return nil, err
-	}
 	return j, nil
-}
-
-// linked judges the links as the call left them. A link that was there before may lead elsewhere now.
-func (j *judgement) linked(before map[string]string) error {
-	j.trails = trails{} // what the next call does with them is counted
-	if err := j.aliases(j.links, j.isDir, func(alias) (int, error) { return 0, nil }); err != nil {
-		return err
-	}
-	for rel, end := range j.astray(j.links) {
-		if was, is := before[rel]; !is || was != end || j.links[rel] != j.before.Links[rel] {
-			j.protected[rel] = true
-		}
-	}
-	// What leads astray by itself stays: git can restore it, and then it is a part of the way of what was made meanwhile.
-	for rel := range before {
-		if target, is := j.links[rel]; !is || target != j.before.Links[rel] {
-			j.protected[rel] = true
-		}
-	}
-	size, fresh, long := 0, map[string]string{}, j.long()
-	was := maps.Clone(j.before.Links)
-	for rel, target := range j.links {
-		size += len(rel) + len(target)
-		old, is := was[rel]
-		if is && old == target {
-			continue
-		}
-		fresh[rel] = target
-		if _, isDir := j.before.dirs[rel]; !is && !isDir {
-			was[rel] = target
-		}
-		// As policy asks about making such a link: a mv, about which it does not ask, has it lead elsewhere.
-		if strings.Contains("/"+target+"/", "/../") {
-			j.protected[rel] = true
-		}
-	}
-	// A new link must not lead astray through links as they were: they may be so again, or still if the copy ends half-way.
-	j.trails = trails{}
-	for rel, target := range fresh {
-		dir, _ := splitPath(rel)
-		if j.isAstray(rel, j.follow(was, dir, target)) {
-			j.protected[rel] = true
-		}
-		if j.long() {
-			break
-		}
-	}
-	if long || j.long() || size > mostLinks {
-		return errors.New("the workspace has too many links, or its links lead through too many folders")
-	}
-	return nil
-}
-
-// linksLast compares what is copied, so that links come after files and folders.
-func linksLast(a, b change) int {
-	first, second := kind(a.up) == unix.S_IFLNK, kind(b.up) == unix.S_IFLNK
-	switch {
-	case first == second:
-		return 0
-	case first:
-		return 1
-	}
-	return -1
-}
-
-// isDir reports a folder as the call left it.
-func (j *judgement) isDir(rel string) bool {
-	is, changed := j.folders[rel]
-	_, was := j.before.dirs[rel]
-	return is || was && !changed
 }
 
 // something is an error if the call did anything at all.
@@ -199,8 +115,8 @@ func (j *judgement) dir(up, low int, rel string, p place, hides bool, depth int)
 		if p.Joins {
 			j.names += len(p.Under) / 4
 		}
-		if j.names += 1 + len(p.Under)/64; j.names > mostNames || j.size > mostLinks {
-			return errors.New("the workspace would have too many links or names, or too long ones")
+		if j.names += 1 + len(p.Under)/64; j.names > mostNames {
+			return errors.New("the workspace would have too many names, or too long ones")
 		}
 		made[d.name] = true
 		if err := j.entry(up, low, d.name, join(rel, d.name), j.in(p, rel, d.name), hides, depth); err != nil {
@@ -272,9 +188,7 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 	if !hides && (isDir && !wasDir || !was) && !fresh && j.lost(low, isDir) {
 		j.meanwhile[rel] = true
 	}
-	if kind(u) == unix.S_IFLNK || kind(l) == unix.S_IFLNK && was {
-		p.Held = p.Held || j.above[workspace.FoldPath(rel)]
-	}
+	p.Held = p.Held || kind(u) == unix.S_IFLNK || was && kind(l) == unix.S_IFLNK
 	list := &j.puts
 	if wasDir && !isDir {
 		if err := j.gone(low, name, rel, p, depth); err != nil {
@@ -284,7 +198,6 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 	} else if was && !wasDir && j.since(l) {
 		j.meanwhile[rel] = true
 	}
-	delete(j.links, rel)
 	switch kind(u) {
 	case unix.S_IFDIR:
 		hidden, err := opaque(up, name)
@@ -296,11 +209,7 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 			j.protected[rel] = true
 		}
 		return j.below(up, low, name, rel, p, wasDir, hides || hidden, depth)
-	case unix.S_IFLNK:
-		j.links[rel], _ = readlink(up, name)
-		j.size += len(rel) + len(j.links[rel])
-		fallthrough
-	case unix.S_IFREG:
+	case unix.S_IFREG, unix.S_IFLNK:
 		if p.Held && l.Mode != 0 && same(up, low, name, u, l) {
 			return nil
 		}
@@ -324,7 +233,6 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 // call if the call changed it, else what it has now.
 func (j *judgement) folder(rel string, u, l unix.Stat_t, fresh bool) (mode uint32) {
 	u.Mode &= unix.S_IFMT | 01777
-	j.folders[rel] = true
 	if kind(l) == unix.S_IFDIR {
 		was, known := j.before.dirs[rel]
 		own := l.Mode & (unix.S_IFMT | 01777)
@@ -387,16 +295,14 @@ func (j *judgement) gone(low int, name, rel string, p place, depth int) error {
 	} else if err != nil {
 		return fmt.Errorf("look at %q: %w", rel, err)
 	}
-	if p.Held || kind(l) == unix.S_IFLNK && j.above[workspace.FoldPath(rel)] {
+	if p.Held || kind(l) == unix.S_IFLNK {
 		j.protected[rel] = true
 	}
 	isDir := kind(l) == unix.S_IFDIR
 	if j.since(l) || isDir && j.before.dirs[rel].inode != inodeOf(l) {
 		j.meanwhile[rel] = true
 	}
-	delete(j.links, rel)
 	if isDir {
-		j.folders[rel] = false
 		if err := j.goneBelow(low, name, rel, p, depth); err != nil {
 			return err
 		}

@@ -26,6 +26,9 @@ import (
 const (
 	deepest = 256
 	longest = 3800 // bytes of a folder's name: the kernel opens none with more than 4096
+
+	mostLinks = 64 << 20 // bytes of links and their names
+	mostSteps = 1 << 18  // names on the ways of links: each is a system call, which takes some microseconds
 )
 
 // list is what the walk before a call found of a workspace, by paths relative to its root.
@@ -34,10 +37,9 @@ type list struct {
 	Links    map[string]string // symbolic links, and where they lead
 	gitFiles []string          // what is called .git and is no directory
 	secrets  []string
-	naming   []string           // links by whose names something is a secret
-	beyond   map[string]string  // and those of which it lies outside the workspace, with where they lead
+	beyond   map[string]string  // links by whose names something outside is a secret, with where they lead
 	many     map[[2]uint64]bool // secrets that have more names than one
-	size     int                // of links and their names
+	size     int                // of links and their names, in bytes
 	names    int                // that were looked at
 	leaves   leaves
 	dirs     map[string]folder
@@ -92,7 +94,7 @@ func (g *guard) walk(root int, known leaves) (*list, error) {
 	w.out.dirs[""] = folderOf(st)
 	err := w.dir(root, "", g.top(), 0)
 	if err == nil {
-		err = w.linked(root)
+		err = (&renamer{walker: &w, base: root, links: sorted(w.out.Links), within: map[string]bool{}}).all()
 	}
 	if err == nil && len(w.out.many) > 0 {
 		w.twins = true
@@ -231,70 +233,90 @@ func (w *walker) secret(rel string, st unix.Stat_t) {
 // folders; a hundred names in them count as one.
 const mostLooked = 2000
 
-// alias is a name that a link gives to what it leads to. If that is a folder, by whose new name files in it may be secrets, the
-// links in it have such names too.
-type alias struct {
-	link   string   // the first one
-	way    []string // all of them
-	called string
-	end    ending
-	folder bool
+// renamer finds secrets by the names that links give them: to files, and to what is in folders, where the links have such
+// names too.
+type renamer struct {
+	*walker
+	base   int // descriptor of the workspace
+	links  []string
+	within map[string]bool // folders that the way leads through
+	steps  int             // names on the ways of links so far
+	looked int
 }
 
-// aliases calls see for each name that the links give, which tells how many names are in a folder.
-func (g *guard) aliases(links map[string]string, isDir func(rel string) bool, see func(alias) (names int, err error)) error {
-	all, looked, within := sorted(links), 0, map[string]bool{} // folders that the way leads through
-	var into func(way []string, called string) error
-	into = func(way []string, called string) error {
-		link, from := way[0], way[len(way)-1]
-		a := alias{link: link, way: way, called: called, end: g.back(g.endOf(links, from))}
-		if g.steps += 1 + len(called)/64; g.long() {
-			return tooLong(g.root)
+func (r *renamer) all() error {
+	for _, rel := range r.links {
+		if err := r.link(rel, rel, rel); err != nil {
+			return err
 		}
-		folder := a.end.path
-		a.folder = !a.end.outside && folder != "" && !within[folder] && isDir(folder) && hides(called)
-		names, err := see(a)
-		if err != nil || !a.folder {
-			return err // what is in it has the names that it has there
-		}
-		first, _ := slices.BinarySearch(all, folder+"/")
-		others := all[first:]
-		if end := slices.IndexFunc(others, func(rel string) bool { return !strings.HasPrefix(rel, folder+"/") }); end >= 0 {
-			others = others[:end]
-		}
-		if looked += 1 + len(others) + names/100; looked > mostLooked || len(called) > longest {
-			return fmt.Errorf("workspace %s has too many links to and in folders of secrets (%q); remove some", g.root, link)
-		}
-		within[folder] = true
-		defer delete(within, folder)
-		for _, other := range others {
-			if err := into(append(slices.Clip(way), other), called+strings.TrimPrefix(other, folder)); err != nil {
-				return err
-			}
+	}
+	slices.Sort(r.out.secrets)
+	r.out.secrets = slices.Compact(r.out.secrets)
+	return nil
+}
+
+// link looks at a link that is called by another name, because of the first link of a way.
+func (r *renamer) link(first, rel, called string) error {
+	name := join(r.top().Under, workspace.FoldPath(called))
+	secret, mayHide := workspace.Private(name), hides(called)
+	if !secret && !mayHide {
+		return nil
+	}
+	end, _, steps := trail(path.Join(r.root, rel))
+	if r.steps += steps; r.steps > mostSteps {
+		return fmt.Errorf("the links of workspace %s lead through too many folders; remove links, or name a smaller workspace", r.root)
+	}
+	folder, inside := strings.CutPrefix(end, r.root+"/")
+	if !inside {
+		if secret && !workspace.Private(workspace.FoldPath(end)) {
+			r.out.beyond[first] = end
 		}
 		return nil
 	}
-	for _, rel := range all {
-		if err := into([]string{rel}, rel); err != nil {
+	if st, is := lstat(r.base, folder); is && secret {
+		r.secret(folder, st)
+	}
+	if _, isDir := r.out.dirs[folder]; !isDir || !mayHide || r.within[folder] {
+		return nil
+	}
+	return r.folder(first, folder, called, name)
+}
+
+// folder looks at what is in a folder that is called by another name.
+func (r *renamer) folder(first, rel, called, name string) error {
+	from, _ := slices.BinarySearch(r.links, rel+"/")
+	others := r.links[from:]
+	if end := slices.IndexFunc(others, func(link string) bool { return !strings.HasPrefix(link, rel+"/") }); end >= 0 {
+		others = others[:end]
+	}
+	fd, put, err := openAnyway(r.base, rel, unix.O_DIRECTORY)
+	if err != nil {
+		return nil // gone meanwhile
+	}
+	sub := walker{guard: r.guard, out: newList()}
+	err = sub.dir(fd, rel, place{Under: name}, 0)
+	put()
+	_ = unix.Close(fd)
+	if err != nil {
+		return err
+	}
+	r.out.secrets = append(r.out.secrets, sub.out.secrets...)
+	maps.Copy(r.out.many, sub.out.many)
+	if r.looked += 1 + len(others) + sub.out.names/100; r.looked > mostLooked || len(called) > longest {
+		return fmt.Errorf("workspace %s has too many links to and in folders of secrets (%q); remove some", r.root, first)
+	}
+	r.within[rel] = true
+	defer delete(r.within, rel)
+	for _, other := range others {
+		if err := r.link(first, other, called+strings.TrimPrefix(other, rel)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// back follows a path outside to its end, which may be in the workspace by way of a folder of the system. It gives that
-// without links.
-func (g *guard) back(e ending) ending {
-	if !e.outside || !path.IsAbs(e.path) || len(e.path) > unix.PathMax {
-		return e
-	}
-	end, _, steps := trailFrom("/", e.path)
-	g.steps += 4*steps + len(e.path)/64 // questions to the kernel
-	if inside, ok := strings.CutPrefix(end, g.root+"/"); ok {
-		return ending{inside, false}
-	}
-	return ending{end, true}
-}
+// inFolders are names that are secrets in some folders alone.
+var inFolders = []string{"x.json", "client.yaml", "operator.yaml", "x"}
 
 // hides reports a folder's path in which names may be secrets that are none elsewhere.
 func hides(dir string) bool {
@@ -303,42 +325,6 @@ func hides(dir string) bool {
 	_, parent = splitPath(parent)
 	return strings.HasPrefix(own, ".") || strings.HasPrefix(parent, ".") ||
 		slices.ContainsFunc(inFolders, func(name string) bool { return workspace.Private(lower + "/" + name) })
-}
-
-// linked notes secrets by the names that links give them: to files, and to what is in folders.
-func (w *walker) linked(root int) error {
-	under := w.top().Under
-	isDir := func(rel string) bool { _, is := w.out.dirs[rel]; return is }
-	err := w.aliases(w.out.Links, isDir, func(a alias) (names int, err error) {
-		called, end := join(under, workspace.FoldPath(a.called)), a.end.path
-		secret := workspace.Private(called)
-		if secret && a.end.outside && !workspace.Private(workspace.FoldPath(end)) {
-			w.out.beyond[a.link] = end
-		}
-		if st, is := lstat(root, end); !a.end.outside && is && secret {
-			w.secret(end, st)
-			w.out.naming = append(w.out.naming, a.way...)
-		}
-		if !a.folder {
-			return 0, nil
-		}
-		fd, put, err := openAnyway(root, end, unix.O_DIRECTORY)
-		if err != nil {
-			return 0, nil
-		}
-		sub := walker{guard: w.guard, out: newList()}
-		err = sub.dir(fd, end, place{Under: called}, 0)
-		put()
-		_ = unix.Close(fd)
-		if w.out.secrets = append(w.out.secrets, sub.out.secrets...); len(sub.out.secrets) > 0 {
-			w.out.naming = append(w.out.naming, a.way...)
-		}
-		maps.Copy(w.out.many, sub.out.many)
-		return sub.out.names, err
-	})
-	slices.Sort(w.out.secrets)
-	w.out.secrets = slices.Compact(w.out.secrets)
-	return err
 }
 
 type dirent struct {
@@ -412,18 +398,4 @@ func readlink(fd int, name string) (string, error) {
 	buf := make([]byte, unix.PathMax)
 	n, err := unix.Readlinkat(fd, name, buf)
 	return string(buf[:max(n, 0)]), err
-}
-
-// astray gives the links that lead outside or to what is protected, and where they end.
-func (g *guard) astray(links map[string]string) map[string]string {
-	out := map[string]string{}
-	for rel := range links {
-		if end, is := g.leadsAstray(links, rel); is {
-			out[rel] = end
-		}
-		if g.long() {
-			break
-		}
-	}
-	return out
 }

@@ -197,25 +197,12 @@ func (w *Watch) list(ctx context.Context) (err error) {
 }
 
 // protect takes what the host obeys of the workspace.
-func (w *Watch) protect(o *outside) error {
+func (w *Watch) protect(o *outside) {
 	w.guard.repos, w.guard.named = o.below(o.dirs, w.Root), map[string]bool{}
 	for rel := range o.below(o.named, w.Root) {
 		w.guard.named[workspace.FoldPath(rel)] = true
 	}
-	for _, rel := range w.before.naming { // else the next call would not know a secret for one
-		w.guard.named[workspace.FoldPath(rel)] = true
-	}
-	w.guard.places, w.guard.above = nil, map[string]bool{}
-	for rel := range w.guard.named {
-		for dir, _ := splitPath(rel); dir != ""; dir, _ = splitPath(dir) {
-			w.guard.above[dir] = true
-		}
-	}
-	if _ = w.guard.astray(w.before.Links); w.guard.long() {
-		return tooLong(w.Root)
-	}
 	w.Secrets = w.before.secrets
-	return nil
 }
 
 // apart refuses a workspace that lies in or above one in which a call runs or is unfinished.
