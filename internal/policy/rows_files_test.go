@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"approvalbot/internal/approval"
 )
 
@@ -112,14 +114,41 @@ func TestARenameOfAFolderIsOneOfItsFiles(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
 		"mv y .zencoder", "mv -T y .zencoder", "mv -t .zencoder y/settings.d", "cp -r y .zencoder", "cp -rT y .zencoder", "cp -a y/. .zencoder/", "cp -a --no-target-directory y .zencoder",
-		"ln -s y .zencoder", "ln -sfn .zencoder y", "git mv y .zencoder", "cd sub && mv y .zencoder", "mv y sub/.zencoder",
+		"ln -s y .zencoder", "ln -sfn .zencoder y", "git mv y .zencoder", "cd sub && mv y .zencoder", "mv y sub/.zencoder", "mv .zencoder q", "git mv .zencoder q", "mv .zencoder .gitignore",
 		"mv g gradle", "cp -r g gradle", "mv w gradle/wrapper", "cp -r d/. gradle/", "ln -s g gradle", "git mv g gradle", "ln -s gradle gr",
 		"mv v vendor", "cp -r v vendor", "ln -s d vendor", "mv b vendor/bin", "cp -r b .venv", "mv m node_modules", "mv 'm'* node_modules", "mv d/* vendor",
-		"mv ab approvalbot", "cp -r ab approvalbot-hook", "git mv ab approvalbot", "ln -s approvalbot ab",
-		"mv n secrets", "mv secrets n", "cp -r secrets n", "ln -s secrets n", "git mv secrets n", "mv d/n secrets/n", "mv secrets/n d/n", "cp -r x/creds y",
+		"mv ab approvalbot", "cp -r ab approvalbot-hook", "git mv ab approvalbot", "ln -s approvalbot ab", "mv approvalbot ab",
+		"mv n secrets", "mv secrets n", "cp -r secrets n", "ln -s secrets n", "git mv secrets n", "mv d/n secrets/n", "mv secrets/n d/n", "cp -r x/creds y", "mv secrets/*.com q/", "mv secr*/n q", "mv s* q",
+		// Files whose names are not known.
+		`find y -name tsc -exec cp {} node_modules/.bin/ \;`, `find y -name settings.json -exec cp {} .zencoder/ \;`, "cp y/*.js node_modules/.bin/", "cp src/*.jar gradle/wrapper/",
+		`for f in y/*.js; do cp "$f" .zencoder/; done`, "cp y/*.yaml approvalbot/", `find sub -name gradlew -exec cp {} . \;`, "cp */gradlew .",
+		// Names that are not written.
+		"cp --parents bin/tsc vendor", "cp --parents claude/settings.json etc", "go build -o node_modules/.bin/ ./cmd/tsc",
+		// Where a link leads.
+		"ln -s bin vendor/q", "ln -s wrapper gradle/w", "ln -s claude etc/c", "ln -s client.yaml approvalbot/x", "ln -s x.json secrets/y",
+		// What no question was asked about outside.
+		"echo x > /tmp/gradle/wrapper/gradle-wrapper.properties", "echo x > /tmp/q/gradlew", "echo x > /tmp/q/a.pth",
+		// Folders of secrets behind signs.
+		"cat s*/db.yaml", "cat secret?/x.json", "cat */client.yaml", "cat gcl*/x.txt", "cp s*/db.yaml q",
+		"mv src/*/x.ts", "cp src/*.ts", "cp $f",
 	}, []string{
 		"mv a b", "mv a/b c", "cp -r a b", "mv src/a.go src/b.go", "mv lib vendors", "cp -r docs docs2", "ln -s a b", "git mv a b", "git mv a.go b/", "mv dist .next", "cp -r dist .cache",
 		"mv .zencoder-old .zencoder", "mv .eslintrc.js .eslintrc.cjs", "mv node_modules node_modules.bak", "mv .venv venv", "cp -r .venv venv2", "cp x node_modules/foo/index.js", "mv gitignore .gitignore",
 		"cp .eslintrc.json a/", "mv .prettierrc .prettierrc.json", "cp -r vendor/lib lib", "mv a/*.go b/", "cp -R assets dist/assets", "mv build/app bin/app", "mv dockerignore .dockerignore",
+		"git mv internal/credentials/store.go internal/auth/store.go", "git mv internal/auth/store.go internal/credentials/store.go", "mv docs/secrets/overview.md docs/vault/overview.md",
+		"mv .next .next.bak", "cp -r dist .tmp", "mv old .backup", "git mv ci .ci", "cp -r ./.next/standalone .amplify-hosting/compute/default", "cat src/**/*.go", "cat s*/main.go",
+		"cat packages/*/package.json", "cp dist/*.js public/", "cp src/*.css dist/", "go build -o bin/ ./cmd/x", "cp a b/", "mv src/*.ts lib/",
 	})
+}
+
+// The desk's own files are where its operator put them: they are not overwritten with a folder.
+func TestACopyOfAFolderOntoTheDesks(t *testing.T) {
+	t.Parallel()
+	e := engine(t, func(c *Config) {
+		shipped(c)
+		c.Protected.Files = []string{"/workspace/desk/cfg.yaml"}
+	})
+	for _, line := range []string{"cp -r y/. desk/", "cp -rT y desk", "cp -r y/desk .", `find y -name cfg.yaml -exec cp {} desk/ \;`, "mv y desk", "ln -sfn y desk", "cp y/* desk", "cp -r z/y/. ."} {
+		require.Contains(t, judge(e, lineCall(t, line)).Assessment.ReasonCodes, "touches-the-desk", line)
+	}
 }

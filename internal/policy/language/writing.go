@@ -13,12 +13,12 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// copySpecs leave out -S: the ending of a backup makes any name of a harmless one. They leave out ln's -r: a link with ".."
-// leads elsewhere when it is moved.
+// copySpecs leave out what gives names that are not written: -S, by whose ending a backup has any name, and cp's --parents.
+// They leave out ln's -r: a link with ".." leads elsewhere when it is moved.
 var copySpecs = sync.OnceValue(func() map[string]*command.Spec {
 	return map[string]*command.Spec{
 		"cp": {Flags: "rRapPfnviuLHTbx", Values: "t", Long: command.Longs(`recursive archive force no-clobber verbose
-		update dereference no-dereference no-target-directory target-directory= one-file-system parents`)},
+		update dereference no-dereference no-target-directory target-directory= one-file-system`)},
 		"mv": {Flags: "fnviuTb", Values: "t", Long: command.Longs("force no-clobber verbose update no-target-directory target-directory=")},
 		"ln": {Flags: "sfnviTb", Values: "t", Long: command.Longs(`symbolic force no-dereference verbose
 		no-target-directory target-directory=`)},
@@ -50,18 +50,21 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 		}
 	}
 	if into == nil {
+		if len(files) == 1 && files[0].Several() {
+			x.Add(finding.DynamicArgument) // of several names the last is written
+		}
 		into = &workspace.Word{Text: "."}
 	}
 	contents := whole && slices.ContainsFunc(files, func(f workspace.Word) bool { return strings.HasSuffix(f.Text, "/") }) // to macOS
 	tmp := into.Kind == workspace.Literal && path.Clean(into.Text) == "/tmp"
-	named := !tmp && !x.Place.IsRoot(*into)
+	named, tree := !tmp && !x.Place.IsRoot(*into), whole || name != "cp"
 	if onto || contents || named {
 		x.Fill(*into)
 	}
 	for _, f := range files {
-		copiesFrom(x, name, f, whole)
-		if named && (whole || name != "cp") {
-			renames(x, name, f, *into)
+		m := moved{name, tree, ends(name, f, *into)}
+		for _, end := range m.from {
+			copiesFrom(x, name, end, whole)
 		}
 		base := path.Base(f.Text)
 		at := workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind}
@@ -73,14 +76,20 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 		if name != "cp" && deleted(at) && !deleted(f) {
 			x.Add(finding.DeletesFile) // what a tool makes again is deleted unasked
 		}
+		at.Tilde = into.Tilde
 		switch {
 		case f.Kind == workspace.Computed, f.Kind == workspace.Pattern && (base[0] == '.' || base[0] == '['):
 			x.Add(finding.DynamicPath)
-		case f.Kind == workspace.Literal && into.Text != "":
-			at.Tilde = into.Tilde
-			if x.Fill(at); whole || name != "cp" {
-				renames(x, name, f, at)
-			}
+		case into.Text == "":
+		case f.Kind == workspace.Literal, !strings.ContainsAny(base, "*?["):
+			x.Fill(at)
+			m.becomes(x, at)
+		default:
+			at.Kind = workspace.Pattern
+			x.DeskPath(at)
+		}
+		if named {
+			m.becomes(x, *into)
 		}
 	}
 	if len(files) == 0 {
@@ -88,26 +97,67 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 	}
 }
 
-// renames judges a folder that gets another name, or one more: what is in it gets others too.
-func renames(x *command.Call, name string, f, to workspace.Word) {
-	was := []string{""} // a name that is not known
-	if f.Kind == workspace.Literal {
-		was = nil
-		x.Place.Resolve(f, func(file string, _ bool) { was = append(was, file) })
+// ends gives the words that cp, mv or ln may mean by one: a symbolic link leads from the folder that it is made in.
+func ends(name string, f, into workspace.Word) []workspace.Word {
+	all := []workspace.Word{f}
+	if name != "ln" || f.Kind != workspace.Literal || f.Tilde || strings.HasPrefix(f.Text, "/") {
+		return all
 	}
-	x.Place.Resolve(to, func(file string, _ bool) {
-		for _, from := range was {
-			if c, brings := x.Place.Brings(from, file); brings {
-				x.Add(c)
-			}
-			if c, brings := x.Place.Brings(file, from); brings && name == "ln" { // it can be changed through the link
-				x.Add(c)
-			}
-			if workspace.Bares(from, file) {
-				x.Add(finding.MayReadSecret)
-			}
+	for _, dir := range []string{path.Dir(into.Text), into.Text} {
+		end := into
+		if end.Text = path.Join(dir, f.Text); end.Text != path.Clean(f.Text) {
+			all = append(all, end)
 		}
-	})
+	}
+	return all
+}
+
+// moved is what gets another name, or one more.
+type moved struct {
+	by   string // cp, mv or ln
+	tree bool   // it may be a folder
+	from []workspace.Word
+}
+
+// becomes judges that name for what it makes of the files of a folder, or of files whose names are not known.
+func (m moved) becomes(x *command.Call, to workspace.Word) {
+	f := m.from[0]
+	code := workspace.CodeEnds.Has(strings.TrimPrefix(path.Ext(f.Text), ".")) // which is no secret, also among those
+	if m.tree || f.Kind != workspace.Literal {
+		x.DeskTree(to)
+	}
+	if f.Kind != workspace.Literal {
+		x.Place.Resolve(to, func(file string, _ bool) {
+			if c, brings := x.Place.Brings("", file, m.tree); brings && !(code && c == finding.WritesSecret) {
+				x.Add(c)
+			}
+		})
+		if m.tree && !code && workspace.HitsSecret(f.Text+"/x.json", true) {
+			x.Add(finding.MayReadSecret)
+		}
+		return
+	}
+	if !m.tree {
+		return
+	}
+	for _, end := range m.from {
+		x.Place.Resolve(end, func(from string, _ bool) {
+			x.Place.Resolve(to, func(file string, _ bool) {
+				if c, brings := x.Place.Brings(from, file, true); brings && !(code && c == finding.WritesSecret) {
+					x.Add(c)
+				}
+				// What is linked can be changed through the link, and settings that are moved away no longer hold.
+				c, loses := x.Place.Brings(file, from, true)
+				holds := c == finding.WritesAgentSettings || c == finding.TouchesDesk
+				if loses && (m.by == "ln" || m.by == "mv" && holds) {
+					x.Add(c)
+				}
+				if !code && workspace.Bares(from, file) {
+					x.Add(finding.MayReadSecret)
+				}
+			})
+		})
+	}
 }
 
 // copiesFrom judges what is copied, moved or linked.

@@ -169,6 +169,10 @@ func (s *Reading) apply(f frame, e *command.Effect) {
 		s.Write(e.Word)
 	case command.FillsFile:
 		s.content(e.Word)
+		if w := e.Word; w.Kind == workspace.Literal && strings.HasSuffix(w.Text, "/") { // a folder, in which something is made
+			w.Text += "x"
+			s.Write(w)
+		}
 	case command.RemovesFile:
 		s.Remove(e.Word)
 	case command.TakesTree:

@@ -243,12 +243,16 @@ func Joins(name string) bool { return name == "-" || strings.ContainsAny(name, "
 var inFolders = [...]string{"settings.json", "x.json", "client.yaml", "operator.yaml", "x", "bin/x", ".bin/x", "wrapper/x", "claude/settings.json"}
 
 // Brings gives what it means that a folder is called to, and was called from: a file of a usual name in it may be one
-// about which a file tool asks now, and did not before. Of a path that itself asks it gives nothing more.
-func (p *Place) Brings(from, to string) (finding.Code, bool) {
+// about which a file tool asks now, and did not before. Of a path that itself asks it gives nothing more. If it is no tree,
+// there are no folders in it.
+func (p *Place) Brings(from, to string, tree bool) (finding.Code, bool) {
 	if _, asks := p.asks(to); asks {
 		return 0, false
 	}
 	for _, name := range inFolders {
+		if !tree && strings.Contains(name, "/") {
+			continue
+		}
 		c, asks := p.asks(to + "/" + name)
 		if _, before := p.asks(from + "/" + name); asks && !before {
 			return c, true

@@ -48,7 +48,7 @@ func SettingsPath(lower string) bool {
 			before == ".github" && c == "copilot":
 			return true
 		case c[0] == '.':
-			inside = inside || !otherDirs.Has(c) && !(strings.LastIndexByte(c, '.') > 0 && settingEnds.Has(path.Ext(c)))
+			inside = inside || !otherDirs.Has(withoutCopy(c)) && !(strings.LastIndexByte(c, '.') > 0 && settingEnds.Has(path.Ext(c)))
 		case words.Any(before, "etc", ".config", "roaming", "application support"):
 			inside = inside || runtimeDirs.Has(c)
 		}
@@ -110,7 +110,7 @@ var (
 		.vagrant .swiftpm .build .dart_tool .pub-cache .reuse .allure .trunk .obsidian .direnv .autoenv .ctags.d .well-known
 		.gitignore .dockerignore .npmignore .eslintignore .prettierignore .stylelintignore .helmignore .vercelignore .gcloudignore .gitattributes .gitkeep .keep
 		.editorconfig .eslintrc .prettierrc .babelrc .stylelintrc .browserslistrc .nvmrc .node-version .python-version .ruby-version .coveragerc .flake8 .clang-format
-		.clang-tidy .yamllint .markdownlintrc .nojekyll .mailmap`)
+		.clang-tidy .yamllint .markdownlintrc .nojekyll .mailmap .tmp .temp .backup .backups .bak .old .ci .archive .amplify-hosting .dist .out .logs .report .reports`)
 )
 
 // settingEnds are endings of hidden files that are settings of a program, and no directory.

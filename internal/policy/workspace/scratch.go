@@ -25,7 +25,7 @@ func (p *Place) Scratch(file string) bool {
 	switch {
 	case Hidden("/" + lower), Apart(lower), words.Begins(first, othersTmp...):
 		return false
-	case runEnds.Has(path.Ext(base)), top == rest && foundUpwards.Has(base), strings.Contains(base, ".so."), strings.TrimSpace(rest) != rest, AnyPart(lower, isHooks),
+	case runEnds.Has(path.Ext(base)), top == rest && foundUpwards.Has(base), strings.Contains(base, ".so."), strings.TrimSpace(rest) != rest, AnyPart(lower, isHooks), OwnProgram("/" + lower),
 		words.Any(base, "package.json", "node_modules", "pyvenv.cfg"), AnyPart(lower, isBin):
 		return false
 	}

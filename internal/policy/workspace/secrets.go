@@ -66,7 +66,10 @@ func dataAmongSecrets(file string) bool {
 }
 
 // keepsSecrets reports a directory whose data are secrets, and whose code is not.
-func keepsSecrets(c string) bool { return words.Any(c, "secrets", "secret", "credentials", "creds") }
+func keepsSecrets(c string) bool { return words.Any(c, keepers[:4]...) }
+
+// keepers are directories in which files with ordinary names are secrets: data, or a client's of a desk.
+var keepers = []string{"secrets", "secret", "credentials", "creds", "gcloud", Programs[0], Programs[1]}
 
 // secretDirs hold secrets, or are one: the names of the files in them do not count.
 var secretDirs = [...]string{"/run/secrets", "/var/run/secrets", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/letsencrypt/accounts",
@@ -259,8 +262,8 @@ func inRange(pattern string, at int) bool {
 
 // HitsSecret reports whether a glob may match a secret. Letters in brackets count as any
 // letter. In the workspace a directory in the middle of the glob counts only if it may be a
-// hidden one: all others hold the project's own files, for which the end of the glob
-// decides.
+// hidden one, or is spelled as one that keeps secrets (se*, approvalbo?): all others hold the project's own files, for
+// which the end of the glob decides.
 func HitsSecret(glob string, workspace bool) bool {
 	glob = strings.ToLower(glob)
 	if SecretPath(glob) {
@@ -271,7 +274,15 @@ func HitsSecret(glob string, workspace bool) bool {
 		c, rest, more = strings.Cut(rest, "/")
 		first := strings.IndexAny(c, "*?[")
 		middle := workspace && more
-		if first < 0 || middle && strings.IndexByte(".[", c[0]) < 0 {
+		if first < 0 {
+			continue
+		}
+		if middle && strings.IndexByte(".[", c[0]) < 0 {
+			if slices.ContainsFunc(keepers, func(dir string) bool {
+				return MatchesName(c, dir) && (!general(c) || dir == Programs[0]) && Private(dir+"/"+rest)
+			}) {
+				return true
+			}
 			continue
 		}
 		for _, name := range allSecretNames.List() {
