@@ -202,6 +202,9 @@ func conclude(watches []*Watch) (changed int, err error) {
 	for i, w := range watches {
 		r := &all[i]
 		r.Root, r.Why = w.Root, w.upper(func(upper int) error {
+			if err := w.looks.last(); err != nil { // what was read may be in what was written
+				return fmt.Errorf("%w; what it printed after that was withheld", err)
+			}
 			j, err := w.judge(upper)
 			if err != nil || len(j.protected)+len(j.meanwhile) > 0 {
 				if err == nil {
@@ -358,7 +361,7 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 		c.Argv...)
 	cmd := overlaid(program, watches, passed, words)
 	cmd.Env = c.environ(home)
-	cmd.Stdout, cmd.Stderr = output{ctx, c.Stdout}, output{ctx, c.Stderr} // pipes of our own, no descriptor of the caller's
+	cmd.Stdout, cmd.Stderr = output{ctx, watches, c.Stdout}, output{ctx, watches, c.Stderr} // pipes of our own, no descriptor of the caller's
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return 0, err
@@ -380,7 +383,7 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 	if err == nil && status.Decode(&first) == nil {
 		err = ctx.Err()
 		for _, w := range watches {
-			err = errors.Join(err, w.record(cmd.Process.Pid))
+			err = errors.Join(err, w.record(cmd.Process.Pid), w.looks.look())
 		}
 	}
 	if err == nil {
@@ -396,8 +399,12 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 		_, _ = io.Copy(stdin, c.Stdin)
 		_ = stdin.Close()
 	}()
-	stop := context.AfterFunc(ctx, func() { end(cmd.Process.Pid); _ = cmd.Process.Kill() })
-	defer stop()
+	lasts, lost := context.WithCancel(ctx)
+	defer lost()
+	defer context.AfterFunc(lasts, func() { end(cmd.Process.Pid); _ = cmd.Process.Kill() })()
+	for _, w := range watches {
+		go w.looks.until(lost) // ends when the watch is closed
+	}
 	// bwrap is pid 1 of a namespace, and ends when the command does. The kernel lets it end only when all else in the
 	// namespace is dead, also what the command left in the background (pid_namespaces(7)).
 	err = cmd.Wait()
@@ -418,12 +425,19 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 }
 
 // output is written to while the context lasts and a second more: who does not read it does not keep a call from its end.
+// Once a secret may have been read, it is no more.
 type output struct {
-	ctx context.Context
-	to  io.Writer
+	ctx     context.Context
+	watches []*Watch
+	to      io.Writer
 }
 
 func (o output) Write(p []byte) (int, error) {
+	for _, w := range o.watches {
+		if err := w.looks.look(); err != nil {
+			return 0, err
+		}
+	}
 	type written struct {
 		n   int
 		err error

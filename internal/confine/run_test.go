@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -176,6 +177,59 @@ perl -e 'open F,"<",".env"; print <F>; sysopen F,"prod.pem",2; print <F>'`, "\n"
 			require.NotContains(t, said, secretText)
 			require.False(t, code == NotConfined && strings.Contains(said, "approvalbot:"), said)
 		})
+	}
+}
+
+// K1: a secret that gets another name on the host while a call runs is not read by that: what the call prints then is
+// withheld, and nothing is kept. Other changes of the host do no harm.
+func TestK1_NoSecretIsReadByANewName(t *testing.T) {
+	needsConfinement(t)
+	for change, code := range map[string]int{
+		`mv app app2`: NothingKept, `cp -r app app2`: NothingKept, `mv app/.env app/notes`: NothingKept, `ln app/.env notes`: NothingKept, `mv app app2; mv app2 app`: NothingKept,
+		`mkdir -p m/n; cp app/.env m/n/.env`: NothingKept, `mv plain secrets`: NothingKept,
+		`mv docs app2`: 0, `mkdir -p new/x; echo x >new/x/y; rm -r new; echo x >app/more`: 0, `cat app/.env >e; echo y >>e; mv e app/.env`: 0,
+	} {
+		t.Run(change, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.sh(t, m.ws, `mkdir app docs plain; echo '`+secretText+`' | tee app/.env >plain/x.json; echo x >docs/x`)
+			cmd := m.wrapped(`echo ready; read x; cat app*/.env app/notes notes m/n/.env secrets/x.json 2>&1; echo x >made; echo end`)
+			in, err := cmd.StdinPipe()
+			require.NoError(t, err)
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			_, err = io.ReadFull(out, make([]byte, len("ready\n")))
+			require.NoError(t, err)
+			m.sh(t, m.ws, change)
+			_, _ = io.WriteString(in, "\n")
+			said, _ := io.ReadAll(out)
+			_ = cmd.Wait()
+			require.Equal(t, code, cmd.ProcessState.ExitCode(), "%s", said)
+			if code != 0 {
+				require.Empty(t, string(said))
+				require.NoFileExists(t, m.ws+"/made")
+				return
+			}
+			require.NotContains(t, string(said), secretText)
+			require.Contains(t, string(said), "end")
+		})
+	}
+}
+
+// K1: nor is one by a name that changes while calls begin.
+func TestK1_NoSecretIsReadWhileACallBegins(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.ws, `mkdir app; echo `+secretText+` >app/.env; for i in $(seq 50); do mkdir d$i; done`)
+	cmd := exec.Command("sh", "-c", `until test -e ../end; do mv app app2; mv app2 app; done`)
+	cmd.Dir = m.ws
+	require.NoError(t, cmd.Start())
+	defer func() { m.sh(t, m.home, `touch end`); _ = cmd.Wait() }()
+	for range 12 {
+		said, code := m.confined(t, `cat app*/.env; ls -R | grep -c env`)
+		require.NotContains(t, said, secretText)
+		require.NotZero(t, code, "a folder was renamed all the time: %s", said)
 	}
 }
 

@@ -66,6 +66,7 @@ type walker struct {
 	known leaves
 	start int64
 	exact bool // the file system's change times are true
+	looks *lookout
 }
 
 // leaves are directories with nothing in them but files that mean nothing here, and their inode and time of change, which
@@ -83,8 +84,8 @@ const settle = int64(2 * time.Second)
 var trueTimes = map[int64]bool{0xef53: true, 0x58465342: true, 0x9123683e: true, 0xf2f52010: true, 0x794c7630: true}
 
 // walk lists the workspace behind a descriptor.
-func (g *guard) walk(root int, known leaves) (*list, error) {
-	w := walker{guard: g, known: known, start: time.Now().UnixNano(), out: newList()}
+func (g *guard) walk(root int, known leaves, looks *lookout) (*list, error) {
+	w := walker{guard: g, known: known, start: time.Now().UnixNano(), out: newList(), looks: looks}
 	var fs unix.Statfs_t
 	w.exact = unix.Fstatfs(root, &fs) == nil && trueTimes[fs.Type]
 	var st unix.Stat_t
@@ -107,6 +108,11 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 	if depth >= deepest || len(rel) > longest {
 		return fmt.Errorf("workspace %s has folders more than %d deep, or with longer names than %d bytes "+
 			"(%.80q), so it cannot be listed", w.root, deepest, longest, rel)
+	}
+	if !p.Git { // what is git's own is mounted on itself
+		if err := w.looks.add(fd, "", rel); err != nil {
+			return err
+		}
 	}
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -169,6 +175,12 @@ func closed(st unix.Stat_t) bool {
 func (l *list) found() int { return len(l.secrets) + len(l.gitFiles) }
 
 func (w *walker) below(fd int, name, child string, p place, depth int) error {
+	_, leaf := w.known[child]
+	if leaf { // it may not be opened, so its time of change is compared after this
+		if err := w.looks.add(fd, name, child); err != nil {
+			return err
+		}
+	}
 	st, is := lstat(fd, name)
 	if is && closed(st) {
 		return fmt.Errorf("workspace %s has a folder %q that cannot be looked into; allow it with chmod u+rx", w.root, child)
@@ -176,8 +188,8 @@ func (w *walker) below(fd int, name, child string, p place, depth int) error {
 	if is {
 		w.out.dirs[child] = folderOf(st)
 	}
-	if before, known := w.known[child]; known && is && !w.twins && leafOf(st) == before {
-		w.out.leaves[child] = before
+	if leaf && is && !w.twins && leafOf(st) == w.known[child] {
+		w.out.leaves[child] = w.known[child]
 		return nil
 	}
 	sub, put, err := openAnyway(fd, name, unix.O_DIRECTORY)
@@ -188,7 +200,10 @@ func (w *walker) below(fd int, name, child string, p place, depth int) error {
 		return fmt.Errorf("workspace %s has another mount in it (%q), and the kernel cannot make an overlay of such "+
 			"a folder; name a smaller one", w.root, child)
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		if is && int(st.Uid) != os.Geteuid() {
+		if !is {
+			return nil // the folder above is another user's, and neither we nor the command can look names up in it
+		}
+		if int(st.Uid) != os.Geteuid() {
 			if unix.Faccessat(fd, name, unix.X_OK, 0) == nil { // the command opens what it can name
 				return fmt.Errorf("workspace %s has a folder of another user (%q) that you can enter but not list, so secrets in it "+
 					"are not found; name a smaller one", w.root, child)

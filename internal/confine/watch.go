@@ -34,6 +34,7 @@ type Watch struct {
 	guard   guard
 	before  *list
 	began   int64
+	looks   *lookout
 	fresh   string // what a file is called while it is copied from another file system
 }
 
@@ -66,6 +67,9 @@ func Begin(ctx context.Context, state, root string, says io.Writer) (began *Watc
 		}
 	}()
 	if w.root, err = openDir(root); err != nil {
+		return nil, err
+	}
+	if w.looks, err = newLookout(w); err != nil {
 		return nil, err
 	}
 	if w.lock, err = os.OpenFile(w.path("lock"), os.O_CREATE|os.O_RDWR, 0600); err != nil {
@@ -184,9 +188,10 @@ func (w *Watch) list(ctx context.Context) (err error) {
 	if text, err := os.ReadFile(w.path("leaves")); err == nil && jsonv2.Unmarshal(text, &known) != nil || known["/"] != program {
 		known = leaves{}
 	}
-	if w.before, err = w.guard.walk(int(w.root.Fd()), known); err != nil {
+	if w.before, err = w.guard.walk(int(w.root.Fd()), known, w.looks); err != nil {
 		return err
 	}
+	w.looks.listed(w.before.secrets)
 	w.before.leaves["/"] = program
 	if !maps.Equal(known, w.before.leaves) {
 		if text, err := jsonv2.Marshal(w.before.leaves); err == nil {
@@ -288,6 +293,9 @@ func (w *Watch) survivors() error {
 func (w *Watch) path(name string) string { return filepath.Join(w.dir, name) }
 
 func (w *Watch) close() {
+	if w.looks != nil {
+		_ = w.looks.file.Close()
+	}
 	for _, f := range []*os.File{w.call, w.root, w.lock} {
 		if f != nil {
 			_ = f.Close()
