@@ -82,6 +82,7 @@ var attacks = []attack{
 	{"names that are words of two folders", `mkdir -p 'foo /etc' && echo x >'foo /etc/passwd'`, false},
 	{"a name that is an address with its folder", `mkdir http: && echo x >http:/y`, false},
 	{"a folder with a HEAD, that is no repository", `mkdir fix && echo x >fix/HEAD && echo x >fix/flake.nix`, false},
+	{"compiled Python beside its source", `mkdir -p src/__pycache__ && echo x >src/__pycache__/m.cpython-311.pyc; echo x >old.pyc`, false},
 	{"huge file", `truncate -s 4T .npmrc; rm $W/.envrc; truncate -s 4T $W/.envrc`, false},
 	{"a folder with a HEAD becomes a repository", `cd $W/half && mkdir objects refs && printf '[core]\nrepositoryformatversion = 0\nfsmonitor = %s\nbare=false\nworktree=..\n' "$EVIL" >config`, true},
 	{".envrc in a new folder", `mkdir fresh && echo "$EVIL" >fresh/.envrc`, false},

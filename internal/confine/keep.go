@@ -132,7 +132,7 @@ func (c *copier) put(ch change) error {
 	}
 	err = unix.Fchmod(up, 0700)
 	if err == nil {
-		err = strip(up, name, ch.up)
+		err = strip(up, name, ch.up, ch.mode())
 	}
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (c *copier) settle(ch change) error {
 		mode = st.Mode & 07777
 	}
 	// Set-id bits stay as they are: a call gives none.
-	if want := ch.up.Mode&01777 | st.Mode&06000; ch.low.Mode&01777 != ch.up.Mode&01777 || kind(ch.low) != unix.S_IFDIR {
+	if want := ch.mode() | st.Mode&06000; ch.low.Mode&01777 != ch.up.Mode&01777 || kind(ch.low) != unix.S_IFDIR {
 		if kind(ch.low) == unix.S_IFDIR && mode != ch.low.Mode&07777 {
 			return errMeanwhile
 		}
@@ -291,7 +291,7 @@ func (c *copier) move(up, low int, name string, ch change) error {
 	if err := c.allow(root, ""); err != nil {
 		return err
 	}
-	err = copied(up, root, name, c.fresh, ch.up)
+	err = copied(up, root, name, c.fresh, ch.up, ch.mode())
 	times := []unix.Timespec{ch.up.Atim, ch.up.Mtim}
 	if err == nil {
 		err = errors.Join(unix.UtimesNanoAt(root, c.fresh, times, unix.AT_SYMLINK_NOFOLLOW), rename(root, c.fresh, low, name, ch))
@@ -316,7 +316,7 @@ func rename(from int, name string, to int, as string, ch change) error {
 }
 
 // copied copies a file with its holes.
-func copied(up, low int, name, fresh string, st unix.Stat_t) error {
+func copied(up, low int, name, fresh string, st unix.Stat_t, mode uint32) error {
 	in, _, err := openAnyway(up, name, unix.O_NONBLOCK)
 	if err != nil {
 		return err
@@ -340,11 +340,11 @@ func copied(up, low int, name, fresh string, st unix.Stat_t) error {
 			_, err = io.CopyN(to, from, at-data)
 		}
 	}
-	return errors.Join(err, to.Truncate(st.Size), unix.Fchmod(out, st.Mode&01777), to.Close())
+	return errors.Join(err, to.Truncate(st.Size), unix.Fchmod(out, mode), to.Close())
 }
 
 // strip takes from a file what only the overlay or a call gave it: notes of the kernel, and set-id bits.
-func strip(dir int, name string, st unix.Stat_t) error {
+func strip(dir int, name string, st unix.Stat_t, kept uint32) error {
 	file := fmt.Sprintf("/proc/self/fd/%d/%s", dir, name)
 	var buf [64 << 10]byte // as long as a list can be
 	n, err := unix.Llistxattr(file, buf[:])
@@ -352,7 +352,7 @@ func strip(dir int, name string, st unix.Stat_t) error {
 		return err
 	}
 	own := strings.FieldsFunc(string(buf[:max(n, 0)]), func(r rune) bool { return r == 0 })
-	mode, writable := st.Mode&01777, st.Mode&0200 != 0
+	mode, writable := kept, st.Mode&0200 != 0
 	for _, a := range own {
 		if !strings.HasPrefix(a, ofOverlay) {
 			continue

@@ -38,7 +38,7 @@ func (g *guard) in(dir place, dirRel, name string) place {
 		return place{Held: true, Git: true}
 	}
 	p.Git = g.repos[join(dirRel, name)]
-	p.Held = p.Held || p.Git || !workspace.Unasked(p.Under) || workspace.Odd(name) || alsoObeyed.Has(lower) || toolVersions.MatchString(lower) ||
+	p.Held = p.Held || p.Git || !workspace.Unasked(p.Under) || workspace.Odd(name) || alsoObeyed.Has(lower) || alsoLike.MatchString(lower) ||
 		p.Joins && workspace.Odd(g.root+"/"+join(dirRel, name))
 	if !p.Held && len(g.named) > 0 {
 		_, p.Held = g.named[workspace.FoldPath(join(dirRel, name))]
@@ -53,13 +53,14 @@ func (g *guard) top() place {
 
 var (
 	// alsoObeyed are files and folders that others obey and policy's names do not have: of editors, agents, CI, linters
-	// that run what their settings say, and what an .envrc that is allowed reads again.
+	// that run what their settings say, what an .envrc that is allowed reads again, and Python's compiled files: it runs
+	// them instead of the sources that people read.
 	alsoObeyed = lazy.Words(`.helix .agent .qoder .lingma iflow.md replit.md .replit .idx .gitpod.yml .taskcluster.yml .cirrus.star .drone.star
 		.drone.jsonnet .packit.yaml .copr .azuredevops .theia .nova .vim .ycm_extra_conf.py .pylintrc .autoenv_leave.zsh prek.toml hk.pkl
 		captainhook.json .claude-plugin .lsp.json .antigravity .codebuddy .iflow replit.nix .gitpod .ona .codesandbox
-		.harness .evergreen.yml .prow.yaml .pipelines flake.nix devenv.nix .dir-locals-2.el .repo`)
+		.harness .evergreen.yml .prow.yaml .pipelines flake.nix devenv.nix .dir-locals-2.el .repo __pycache__`)
 
-	toolVersions = lazy.Pattern(`^\.?mise\..*toml$`)
+	alsoLike = lazy.Pattern(`^\.?mise\..*toml$|\.py[co]$`)
 )
 
 // isRepository reports a directory that git takes for a repository, or that a name more would make one.

@@ -383,6 +383,22 @@ echo x >id; chmod 6755 id; rm main.go; mkfifo main.go; mkdir -p d; chmod 2775 d;
 	m.sh(t, m.ws, `test "$(stat -c %a id)" = 755; test ! -e pipe -a ! -e s -a -p theirs -a ! -e main.go`)
 }
 
+// A new file or folder is not one that all may write to, by one call or two: policy asks about such a mode.
+func TestOverlay_NewFilesAreNotForAllToWrite(t *testing.T) {
+	needsConfinement(t)
+	for _, state := range []string{"", inShm(t)} {
+		m := newMachine(t)
+		if state != "" {
+			m.state = state
+		}
+		said, code := m.confined(t, `umask 0; echo x >n; mkdir -p d/e; echo x >d/f; chmod 1777 d/e; rm main.go`)
+		require.Equal(t, 0, code, said)
+		said, code = m.confined(t, `echo x >main.go; chmod 777 main.go`)
+		require.Equal(t, 0, code, said)
+		m.sh(t, m.ws, `test "$(stat -c %a n d d/f d/e main.go | tr '\n' ' ')" = "664 775 664 1775 775 "`)
+	}
+}
+
 // No folder that is shown has the state in it, or the workspace as it is without masks.
 func TestOverlay_NoOtherPathLeadsToTheWorkspace(t *testing.T) {
 	needsConfinement(t)

@@ -134,10 +134,11 @@ func requests() []bpf.Instruction {
 	exact := []uint32{unix.FICLONE, unix.FICLONERANGE, unix.FS_IOC_GETFLAGS}
 	n := uint8(len(exact))
 	out := []bpf.Instruction{
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_IOCTL, SkipTrue: n + 8},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_IOCTL, SkipTrue: n + 9},
 		bpf.LoadAbsolute{Off: offsetSecond, Size: 4},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCSTI, SkipTrue: n + 4},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCLINUX, SkipTrue: n + 3},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCSTI, SkipTrue: n + 5},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCLINUX, SkipTrue: n + 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCSETD, SkipTrue: n + 3}, // has the kernel load a module
 	}
 	for i, v := range exact {
 		out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: n - uint8(i) + 3})

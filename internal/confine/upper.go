@@ -43,6 +43,10 @@ type change struct {
 	up, low unix.Stat_t
 }
 
+// mode is what the name is to have in the workspace: set-id bits are not copied back, nor is that all others may write, where they
+// could not before.
+func (c change) mode() uint32 { return c.up.Mode & 01777 &^ (0002 &^ c.low.Mode) }
+
 // mostNames bounds how long it takes to judge what a call left: two million usual names, or some 70,000 of 4 KB.
 const mostNames = 4 << 20
 
