@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -30,7 +31,7 @@ type ClaudeSetup struct {
 	Began     []string // NAME=value, of the client when it started; settings may have changed what the hook has
 	Home      string
 	Root      string    // put before the paths of the machine's files; empty but in tests
-	Program   string    // approvalbot's own, as its hook starts it, without links
+	Program   string    // approvalbot's own, by the word with which its hook starts it
 	File      string    // the client file of that hook
 	Arguments []string  // of the client, its program first
 	Started   time.Time // the client, which goes by the settings of that time; zero: they are not compared
@@ -83,7 +84,7 @@ func (s ClaudeSetup) Alone() (seen string, err error) {
 	s.see(filepath.Dir(s.Record))
 	project := s.env("CLAUDE_PROJECT_DIR")
 	if err = s.Settings(project); err == nil {
-		err = cmp.Or(s.moved(filepath.Clean(project)), s.variables())
+		err = cmp.Or(s.moved(filepath.Clean(project)), s.relocated(), s.variables())
 	}
 	return hex.EncodeToString(s.seen.Sum(nil)), err
 }
@@ -93,6 +94,19 @@ func (s ClaudeSetup) Alone() (seen string, err error) {
 func (s ClaudeSetup) moved(project string) error {
 	if dir := filepath.Clean(s.Dir); dir != project && !strings.HasPrefix(dir, strings.TrimSuffix(project, "/")+"/") {
 		return fmt.Errorf("it works in %q, which is not in its project, and may go by the settings of that folder", s.Dir)
+	}
+	return nil
+}
+
+// relocated says that a person had the client go by the settings of another folder before, with /cd, which no hook is told: it
+// keeps the hooks of skills there. It writes a line about that (seen with 2.1.330).
+func (s ClaudeSetup) relocated() error {
+	text, err := os.ReadFile(s.Record)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if bytes.Contains(text, []byte(`{"type":"relocated"`)) {
+		return errors.New("it went by the settings of another folder before (/cd), and may have kept hooks of there; start it again")
 	}
 	return nil
 }
@@ -211,6 +225,10 @@ func (s ClaudeSetup) Settings(project string) error {
 		if info, err := os.Stat(dir); err == nil && s.Starts && !holdsHome && ofUser(info) && s.later(info) {
 			return fmt.Errorf("%s was changed while the client started; start it again", dir)
 		}
+		servers := filepath.Join(dir, ".mcp.json")
+		if _, err := os.Lstat(servers); err == nil && s.unasked() {
+			return fmt.Errorf("%s has servers, which claude -p starts without a question", servers)
+		}
 		own := filepath.Join(dir, ".claude")
 		files, dirs = append(files, filepath.Join(own, "settings.json"), filepath.Join(own, "settings.local.json")), append(dirs, own)
 		if info, err := os.Lstat(own); err == nil {
@@ -314,7 +332,8 @@ var harmlessSettings = lazy.Words(`$schema permissions permissions.allow permiss
 	terminalProgressBarEnabled availableModels fastMode allowManagedHooksOnly allowManagedPermissionRulesOnly`)
 
 // startsPrograms are members of which the client starts programs: of the user's choice in the user's own settings alone.
-var startsPrograms = lazy.Words("statusLine apiKeyHelper awsAuthRefresh awsCredentialExport otelHeadersHelper fileSuggestion")
+var startsPrograms = lazy.Words(`statusLine apiKeyHelper awsAuthRefresh awsCredentialExport otelHeadersHelper fileSuggestion
+	enableAllProjectMcpServers enabledMcpjsonServers`)
 
 // startsCommands are variables that change what a shell runs before a command, or which shell.
 var startsCommands = lazy.Words("BASH_ENV ENV SHELL ZDOTDIR SHELLOPTS BASHOPTS PROMPT_COMMAND PS4 LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH")
@@ -372,7 +391,7 @@ func (s ClaudeSetup) alone(file string, own bool) error {
 	}
 	for _, event := range slices.Sorted(maps.Keys(in.Hooks)) {
 		for _, group := range in.Hooks[event] {
-			harmless := harmlessEvents.Has(event) || event == "PreToolUse" && !matchesBash(group.Matcher)
+			harmless := (harmlessEvents.Has(event) || event == "PreToolUse" && !matchesBash(group.Matcher)) && (own || !s.unasked())
 			if !harmless && slices.ContainsFunc(group.Hooks, func(h jsontext.Value) bool { return !s.own(event, h) }) {
 				return fmt.Errorf("%s has a hook of %s of another program, which could change the command or bring rules", file, event)
 			}
@@ -401,6 +420,10 @@ func (s ClaudeSetup) alone(file string, own bool) error {
 	}
 	return nil
 }
+
+// unasked reports a client that asks nobody whether a folder is trusted: it starts the programs of that folder, which could
+// change what its shell reads.
+func (s ClaudeSetup) unasked() bool { return s.env("CLAUDE_CODE_ENTRYPOINT") == "sdk-cli" }
 
 // unknownMember gives the first member, of permissions too, that is not known to be harmless; empty if all are.
 func unknownMember(below string, all map[string]jsontext.Value) string {
@@ -452,8 +475,9 @@ func (s ClaudeSetup) own(event string, h jsontext.Value) bool {
 	if m == nil || strings.Trim(m[2], "'") != s.File { // of two desks, either may be the later one
 		return false
 	}
-	program, err := filepath.EvalSymlinks(strings.Trim(m[1], "'"))
-	return err == nil && program == s.Program
+	// The same word, for to a shell /proc/self/exe is another program, and a link may lead elsewhere a moment later.
+	program := strings.Trim(m[1], "'")
+	return filepath.IsAbs(program) && program == s.Program
 }
 
 // matchesBash reports whether a hook's matcher may match the Bash tool: it is an expression, so only plain names of

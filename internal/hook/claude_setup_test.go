@@ -26,6 +26,7 @@ func newClaudeMachine(t *testing.T) *claudeMachine {
 	m.ClaudeSetup = ClaudeSetup{Home: filepath.Join(dir, "h"), Root: dir, Program: filepath.Join(dir, "approvalbot-hook"), File: "/c",
 		Arguments: []string{"/usr/bin/claude", "-p", "clean - up", "--model=x", "--permission-mode", "acceptEdits", "-c"}}
 	m.write("approvalbot-hook", "")
+	require.NoError(t, os.Symlink(m.Program, m.dir+"/link"))
 	return m
 }
 
@@ -119,6 +120,9 @@ func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 		"our hook, for a second":      {"h/up/p/.claude/settings.json", `{"hooks": {"PreToolUse": [` + strings.Replace(own, "86400,", "1,", 1) + `]}}`},
 		"our hook, open if it fails":  {"h/up/p/.claude/settings.json", `{"hooks": {"PreToolUse": [` + strings.Replace(own, `"onFailure": "block", `, "", 1) + `]}}`},
 		"a status line's program":     {"h/up/p/.claude/settings.json", `{"statusLine": {"type": "command", "command": "./x"}}`},
+		"servers of the project":      {"h/up/p/.claude/settings.json", `{"enableAllProjectMcpServers": true}`},
+		"our hook by a link":          {"h/up/p/.claude/settings.json", `{"hooks": {"PreToolUse": [` + strings.Replace(own, m.Program, m.dir+"/link", 1) + `]}}`},
+		"our hook by the kernel":      {"h/up/p/.claude/settings.json", `{"hooks": {"PreToolUse": [` + strings.Replace(own, m.Program, "/proc/self/exe", 1) + `]}}`},
 		"another program's":           {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [` + strings.Replace(own, m.Program, "/bin/cat", 1) + `]}}`},
 		"a hook by an expression":     {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [{"matcher": "B.*", "hooks": [{"type": "command", "command": "rtk"}]}]}}`},
 		"a hook of all tools":         {"h/.claude/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "rtk"}]}]}}`},
@@ -249,6 +253,31 @@ func TestAdversary_K8_AnotherFolder(t *testing.T) {
 	}
 	require.Equal(t, seen("-h-up-p/one.jsonl"), seen("-h-up-p/two.jsonl"))
 	require.NotEqual(t, seen("-h-up-p/one.jsonl"), seen("-h-up-p-sub/one.jsonl"))
+}
+
+// K8: what a person had the client go by before counts too, though no hook is told of /cd: it keeps a line about it.
+func TestAdversary_K8_AnotherFolderBefore(t *testing.T) {
+	t.Parallel()
+	m := newClaudeMachine(t)
+	m.Dir, m.Record = filepath.Join(m.dir, "h/up/p"), filepath.Join(m.dir, "h/record.jsonl")
+	require.NoError(t, m.alone())
+	said := `{"type":"user","message":{"content":"{\"type\":\"relocated\"}"}}` + "\n"
+	m.write("h/record.jsonl", said)
+	require.NoError(t, m.alone())
+	m.write("h/record.jsonl", said+`{"type":"relocated","relocatedCwd":"/x"}`+"\n")
+	require.ErrorContains(t, m.alone(), "/cd")
+}
+
+// K8: claude -p asks nobody whether a folder is trusted, whose programs it starts.
+func TestAdversary_K8_ProgramsOfAnUntrustedFolder(t *testing.T) {
+	t.Parallel()
+	for file, text := range map[string]string{"h/up/.mcp.json": `{}`, "h/up/p/.claude/settings.json": `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./x"}]}]}}`} {
+		m := newClaudeMachine(t)
+		m.write(file, text)
+		require.NoError(t, m.alone())
+		m.env["CLAUDE_CODE_ENTRYPOINT"] = "sdk-cli"
+		require.Error(t, m.alone(), file)
+	}
 }
 
 // K8: a client that went by another folder keeps the variables that settings there set.

@@ -44,6 +44,10 @@ func confiner(f Flags, event string, body []byte) []string {
 	if err != nil {
 		return nil
 	}
+	own, err := os.ReadFile("/proc/self/cmdline") // its first word is that with which the hook starts it
+	if err != nil {
+		return nil
+	}
 	words := func(text []byte) []string { return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00") }
 	name, err := recordOf(client, since.ticks)
 	if err != nil {
@@ -52,7 +56,7 @@ func confiner(f Flags, event string, body []byte) []string {
 	_, err = os.Stat(name)
 	first := event == hook.SessionStart && errors.Is(err, fs.ErrNotExist)
 	dir, record := hook.PlaceOf(body)
-	setup := hook.ClaudeSetup{Environ: words(given), Began: words(began), Home: os.Getenv("HOME"), Program: program, File: f.Client,
+	setup := hook.ClaudeSetup{Environ: words(given), Began: words(began), Home: os.Getenv("HOME"), Program: words(own)[0], File: f.Client,
 		Started: since.at, Arguments: words(line), Dir: dir, Record: record, Page: hook.PageOf(body), Starts: first,
 		OfSession: event == hook.SessionStart}
 	seen, err := setup.Alone()

@@ -120,14 +120,6 @@ func (o Options) CanBeSilent() bool {
 	return !o.Beside && slices.ContainsFunc(o.Runtime.Events, hook.Event.CanBeSilent)
 }
 
-// resolved is a path without links, as a program sees its own; the path itself if it is not there.
-func resolved(program string) string {
-	if end, err := filepath.EvalSymlinks(program); err == nil {
-		return end
-	}
-	return program
-}
-
 // CanConfine reports whether the runtime runs the command that the hook's answer names, so that it can be the confined
 // form.
 func (o Options) CanConfine() bool {
@@ -184,7 +176,7 @@ func Doubts(ctx context.Context, o Options, c Client) []Doubt {
 		out = append(out, Doubt{Off, "others than its owner can change " + o.File(), "run: chmod go-w " + shellWord(o.File())})
 	}
 	if o.Confine {
-		setup := hook.ClaudeSetup{Environ: o.Environ, Home: o.Home, Root: o.Root, Program: resolved(o.Program), File: o.Client}
+		setup := hook.ClaudeSetup{Environ: o.Environ, Home: o.Home, Root: o.Root, Program: o.Program, File: o.Client}
 		if err := setup.Settings(o.Project); err != nil {
 			out = append(out, Doubt{Mostly, "commands do not run confined here, but ask: " + err.Error(), "docs/confine.md says more"})
 		}
