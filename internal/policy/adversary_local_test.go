@@ -71,7 +71,7 @@ func TestNamesInEverySpelling(t *testing.T) {
 		j := judge(e, callOf(t, "write", map[string]any{"path": "/workspace/" + name, "content": "x"}))
 		require.NotEqual(t, approval.OutcomeAllow, j.Outcome, "%q: %v", name, j.Assessment)
 	}
-	for _, name := range []string{"gcp-key.json", "creds.json", "prod.key.old", "id_rsa.bak", "id_ed25519.bak", ".env.bak", "server.pem~", "aws_key.yaml", "tls.key.1", "credentials.json.orig"} {
+	for _, name := range []string{"gcp-key.json", "creds.json", "prod.key.old", "id_rsa.bak", "id_ed25519.bak", ".env.bak", "server.pem~", "key.pem.~2~", "aws_key.yaml", "tls.key.1", "credentials.json.orig"} {
 		require.NotEqual(t, approval.OutcomeAllow, judge(e, callOf(t, "read", map[string]any{"path": name})).Outcome, name)
 		require.NotEqual(t, approval.OutcomeAllow, judge(e, lineCall(t, "cat "+name)).Outcome, name)
 	}

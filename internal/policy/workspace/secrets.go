@@ -166,11 +166,13 @@ func madeKey(c string) bool {
 var copyEnds = lazy.Words(".old .bak .orig .save .saved .backup .copy .swp .swo .tmp .1 .2")
 
 // withoutCopy gives the name of which this one is a copy: "prod.key" for
-// "prod.key.old" and "prod.key~".
+// "prod.key.old", "prod.key~" and "prod.key.~2~".
 func withoutCopy(c string) string {
 	for strings.IndexByte(c, '.') >= 0 || strings.HasSuffix(c, "~") {
 		short := strings.TrimSuffix(c, "~")
-		if ext := path.Ext(short); copyEnds.Has(ext) && len(ext) < len(short) {
+		ext := path.Ext(short)
+		number := len(short) < len(c) && strings.HasPrefix(ext, ".~") && words.Digits(ext[2:])
+		if (copyEnds.Has(ext) || number) && len(ext) < len(short) {
 			short = strings.TrimSuffix(short, ext)
 		}
 		if short == c {
