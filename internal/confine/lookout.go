@@ -16,8 +16,8 @@ import (
 )
 
 // lookout notices, from before the workspace is listed until the call has ended, when a program of the host gives a secret a
-// name in it that no mount hides: a folder is renamed or copied, a file made. It is asked before each piece of output, and
-// before the command begins. The kernel tells of a change (inotify(7)) before another program can have read the new name
+// name in it that no mount hides: a folder is renamed or copied, a file made, or one written that is shown. It is asked before
+// each piece of output, and before the command begins. The kernel tells of a change (inotify(7)) before another program can have read the new name
 // and written what it read, but for the moment in which it ends the rename itself.
 type lookout struct {
 	fd    int
@@ -26,12 +26,18 @@ type lookout struct {
 	guard *guard
 	dirs  sync.Map // folders that are watched, by the kernel's numbers
 
-	mu    sync.Mutex
-	known map[string]bool // secrets that were listed; nil before that
-	twins map[[2]uint64]bool
-	over  bool
-	lost  error
+	mu      sync.Mutex
+	known   map[string]bool // secrets that were listed; nil before that
+	twins   map[[2]uint64]bool
+	shown   map[string]bool // of these, because the repository has them
+	changed map[string]bool // of these
+	names   int             // that were looked at since the workspace was listed
+	over    bool
+	lost    error
 }
+
+// mostNew bounds how many new names are looked at, which takes some seconds.
+const mostNew = 1 << 17
 
 func newLookout(w *Watch) (*lookout, error) {
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
@@ -61,11 +67,31 @@ func (l *lookout) add(fd int, name, rel string) error {
 	return err
 }
 
+// content watches what is in a secret, before it is compared with what the repository has.
+func (l *lookout) content(rel string) error {
+	number, err := unix.InotifyAddWatch(l.fd, fmt.Sprintf("/proc/self/fd/%d/%s", l.root, rel), unix.IN_MODIFY|unix.IN_DONT_FOLLOW)
+	l.dirs.Store(int32(number), rel)
+	return err
+}
+
+// shows says which secrets the call sees.
+func (l *lookout) shows(rel string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shown[rel] = true; l.changed[rel] {
+		l.lost = written(rel)
+	}
+}
+
+func written(rel string) error {
+	return fmt.Errorf("another program changed %q, which the command can read", rel)
+}
+
 // listed says which secrets the mounts know of. What changed before is looked at after this.
 func (l *lookout) listed(secrets []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.known, l.twins = map[string]bool{}, map[[2]uint64]bool{}
+	l.known, l.twins, l.shown, l.changed = map[string]bool{}, map[[2]uint64]bool{}, map[string]bool{}, map[string]bool{}
 	for _, rel := range secrets {
 		l.known[rel] = true
 		if st, is := lstat(l.root, rel); is {
@@ -113,7 +139,16 @@ func (l *lookout) event(number int32, mask uint32, name string) error {
 	if mask&unix.IN_IGNORED != 0 || !watched {
 		return nil
 	}
-	rel := join(dir.(string), name)
+	rel := dir.(string)
+	if name != "" {
+		rel = join(rel, name)
+	}
+	if l.known[rel] && mask&unix.IN_MOVED_FROM == 0 {
+		if l.changed[rel] = true; l.shown[rel] {
+			return written(rel)
+		}
+		return nil
+	}
 	if mask&unix.IN_MOVED_FROM != 0 {
 		for secret := range l.known {
 			if secret == rel || strings.HasPrefix(secret, rel+"/") {
@@ -125,8 +160,7 @@ func (l *lookout) event(number int32, mask uint32, name string) error {
 	under := place{Under: join(l.guard.top().Under, workspace.FoldPath(rel))}
 	sub := walker{guard: l.guard, out: newList(), looks: l}
 	if mask&unix.IN_ISDIR == 0 {
-		st, is := lstat(l.root, rel)
-		if sub.file(l.root, rel, rel, under); is && l.twins[inodeOf(st)] {
+		if st, is := lstat(l.root, rel); workspace.Private(under.Under) || is && l.twins[inodeOf(st)] { // also if it is gone again
 			sub.out.secrets = append(sub.out.secrets, rel)
 		}
 	} else if fd, put, err := openAnyway(l.root, rel, unix.O_DIRECTORY); err == nil {
@@ -136,8 +170,13 @@ func (l *lookout) event(number int32, mask uint32, name string) error {
 		if err != nil && !errors.Is(err, unix.ENOENT) { // else it is gone
 			return err
 		}
-	} else if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) && !errors.Is(err, unix.ELOOP) {
+	} else if errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("another program made the folder %q, and it is gone already: there may have been secrets in it", rel)
+	} else if !errors.Is(err, unix.ENOTDIR) && !errors.Is(err, unix.ELOOP) {
 		return err
+	}
+	if l.names += 1 + sub.out.names; l.names > mostNew {
+		return errors.New("other programs made more names in the workspace than can be looked at")
 	}
 	for _, secret := range sub.out.secrets {
 		if !l.known[secret] {

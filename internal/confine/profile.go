@@ -143,6 +143,10 @@ func (w *Watch) unknown(ctx context.Context) []string {
 	var known []string
 	var ask bytes.Buffer
 	for _, rel := range w.Secrets {
+		err := w.looks.content(rel)
+		if err != nil {
+			continue
+		}
 		text, err := w.read(rel)
 		if err != nil {
 			continue
@@ -168,6 +172,7 @@ func (w *Watch) unknown(ctx context.Context) []string {
 		if line == "blob" && i < len(known) {
 			at := slices.Index(w.Secrets, known[i])
 			w.Secrets = slices.Delete(w.Secrets, at, at+1)
+			w.looks.shows(known[i])
 		}
 	}
 	return w.Secrets

@@ -198,12 +198,13 @@ func Run(ctx context.Context, c Call) (status, changed int, err error) {
 // conclude judges what a call did, and copies it back or moves it into the quarantine.
 func conclude(watches []*Watch) (changed int, err error) {
 	var stopped error
+	lost := withheld(watches)
 	all, plans, refused := make([]Refused, len(watches)), make([]plan, len(watches)), false
 	for i, w := range watches {
 		r := &all[i]
 		r.Root, r.Why = w.Root, w.upper(func(upper int) error {
-			if err := w.looks.last(); err != nil { // what was read may be in what was written
-				return fmt.Errorf("%w; what it printed after that was withheld", err)
+			if lost != nil { // what was read may be in what was written, also in names
+				return lost
 			}
 			j, err := w.judge(upper)
 			if err != nil || len(j.protected)+len(j.meanwhile) > 0 {
@@ -239,6 +240,24 @@ func conclude(watches []*Watch) (changed int, err error) {
 		ends = append(ends, &all[i], failed)
 	}
 	return changed, errors.Join(ends...)
+}
+
+// withheld says why the call may have read a secret, if it may. Then its private caches are emptied, as it could tell the next
+// call.
+func withheld(watches []*Watch) (lost error) {
+	for _, w := range watches {
+		if err := w.looks.last(); lost == nil {
+			lost = err
+		}
+	}
+	if lost == nil {
+		return nil
+	}
+	caches := Watch{dir: filepath.Dir(cacheOf(watches))}
+	if err := caches.discard("home"); err != nil {
+		return fmt.Errorf("%w; remove %s, in which the command may have left a secret: %w", lost, cacheOf(watches), err)
+	}
+	return fmt.Errorf("%w; what it printed after that was withheld, and its private caches were emptied", lost)
 }
 
 // check makes the call's paths real ones, and gives the user's homes.

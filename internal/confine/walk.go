@@ -109,10 +109,8 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 		return fmt.Errorf("workspace %s has folders more than %d deep, or with longer names than %d bytes "+
 			"(%.80q), so it cannot be listed", w.root, deepest, longest, rel)
 	}
-	if !p.Git { // what is git's own is mounted on itself
-		if err := w.looks.add(fd, "", rel); err != nil {
-			return err
-		}
+	if err := w.looks.add(fd, "", rel); err != nil {
+		return err
 	}
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -169,7 +167,7 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 // closed reports a folder of the user that its names are not looked up in: what is there would be taken for missing. A
 // workspace with one is refused, and so is what a call did that leaves one.
 func closed(st unix.Stat_t) bool {
-	return kind(st) == unix.S_IFDIR && int(st.Uid) == os.Geteuid() && st.Mode&0500 != 0500
+	return kind(st) == unix.S_IFDIR && st.Mode&0500 != 0500 && int(st.Uid) == os.Geteuid()
 }
 
 func (l *list) found() int { return len(l.secrets) + len(l.gitFiles) }
