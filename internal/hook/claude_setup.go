@@ -99,14 +99,29 @@ func (s ClaudeSetup) moved(project string) error {
 }
 
 // relocated says that a person had the client go by the settings of another folder before, with /cd, which no hook is told: it
-// keeps the hooks of skills there. It writes a line about that (seen with 2.1.330).
+// keeps the hooks of skills there. It writes a line about that (seen with 2.1.330). After /clear it writes to another file, so
+// then all are read that were written since it started.
 func (s ClaudeSetup) relocated() error {
-	text, err := os.ReadFile(s.Record)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	records := []string{s.Record}
+	if s.OfSession && s.Record != "" {
+		all, err := os.ReadDir(filepath.Dir(s.Record))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, e := range all {
+			if info, err := e.Info(); filepath.Ext(e.Name()) == ".jsonl" && (err != nil || !info.ModTime().Before(s.Started)) {
+				records = append(records, filepath.Join(filepath.Dir(s.Record), e.Name()))
+			}
+		}
 	}
-	if bytes.Contains(text, []byte(`{"type":"relocated"`)) {
-		return errors.New("it went by the settings of another folder before (/cd), and may have kept hooks of there; start it again")
+	for _, file := range records {
+		text, err := os.ReadFile(file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if bytes.Contains(text, []byte(`{"type":"relocated"`)) {
+			return errors.New("it went by the settings of another folder before (/cd), and may have kept hooks of there; start it again")
+		}
 	}
 	return nil
 }
@@ -278,8 +293,13 @@ func (s ClaudeSetup) Settings(project string) error {
 			}
 		}
 	}
-	if s.Page != "" && !slices.ContainsFunc([]string{user, machine, filepath.Join(machine, ".claude")}, s.hasPage) {
-		return errors.New("it uses a skill or command that is not the user's, and may have hooks")
+	// Of a command of the user's and a skill of a project that are called alike the client takes the project's.
+	owns := func(dir string) bool {
+		return slices.Contains([]string{user, machine, filepath.Join(machine, ".claude")}, dir)
+	}
+	having := slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return !s.hasPage(dir) })
+	if s.Page != "" && (len(having) == 0 || !slices.ContainsFunc(having, owns) || slices.ContainsFunc(having, func(dir string) bool { return !owns(dir) })) {
+		return errors.New("it uses a skill or command that is not the user's alone, and may have hooks")
 	}
 	return nil
 }

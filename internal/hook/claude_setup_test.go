@@ -77,7 +77,8 @@ func TestAdversary_K8_K9_WhatElseJudgesCommands(t *testing.T) {
 	require.NoError(t, m.alone())
 	m.write("h/up/p/.claude/skills/ours/SKILL.md", "---\nname: ours\n---\n")
 	m.write("h/.claude/skills/odd/SKILL.md/x", "")
-	for _, elsewhere := range []string{"c", "ours", "odd", "x:a", "../skills/a", "/"} {
+	m.write("h/up/p/.claude/skills/b/SKILL.md", "---\nname: b\n---\n") // beside the user's command
+	for _, elsewhere := range []string{"c", "b", "ours", "odd", "x:a", "../skills/a", "/"} {
 		m.Page = elsewhere
 		require.ErrorContains(t, m.alone(), "a skill or command that is not the user's", elsewhere)
 	}
@@ -266,6 +267,12 @@ func TestAdversary_K8_AnotherFolderBefore(t *testing.T) {
 	require.NoError(t, m.alone())
 	m.write("h/record.jsonl", said+`{"type":"relocated","relocatedCwd":"/x"}`+"\n")
 	require.ErrorContains(t, m.alone(), "/cd")
+	m.Record = filepath.Join(m.dir, "h/after-clear.jsonl")
+	require.NoError(t, m.alone())
+	m.OfSession = true
+	require.ErrorContains(t, m.alone(), "/cd")
+	m.Started = time.Now().Add(time.Hour)
+	require.NoError(t, m.alone())
 }
 
 // K8: claude -p asks nobody whether a folder is trusted, whose programs it starts.

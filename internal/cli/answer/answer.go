@@ -157,22 +157,28 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	if e.Phase != hook.After {
 		c.From = place(ctx, c.Workdir, c.From)
 	}
+	confines := func() []string { return nil }
 	if f.Confine && e.Confines() { // what the client's first call sees is remembered, so each call looks
-		if own := confiner(f, e.Name, body); c.Confinable() {
+		confines = func() []string { return confiner(f, e.Name, body) }
+		if own := confines(); c.Confinable() {
 			c.Confiner = own
 		}
 	}
-	return s.answer(decideHook(ctx, desk, e, c, f.Silent, until))
+	return s.answer(decideHook(ctx, desk, e, c, f.Silent, until, confines))
 }
 
-// decideHook asks the desk, or reports to it.
-func decideHook(ctx context.Context, desk *api.Client, e hook.Event, c hook.Call, silent bool, until time.Time) hook.Answer {
+// decideHook asks the desk, or reports to it. A call that may run confined alone is denied if it cannot be confined any more.
+func decideHook(ctx context.Context, desk *api.Client, e hook.Event, c hook.Call, silent bool, until time.Time, confines func() []string) hook.Answer {
 	if e.Phase == hook.After {
 		ctx, cancel := context.WithDeadline(ctx, until)
 		defer cancel()
 		return e.Answer(c, hook.Report(ctx, desk, c), silent)
 	}
-	return e.Answer(c, hook.Ask(ctx, desk, c, until), silent)
+	v := hook.Ask(ctx, desk, c, until)
+	if v.Confined != nil {
+		c.Confiner = confines() // looked at again, as the answer may come hours later
+	}
+	return e.Answer(c, v, silent)
 }
 
 // answer writes what a runtime reads and gives the exit status. If the answer cannot
