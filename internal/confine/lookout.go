@@ -160,7 +160,7 @@ func (l *lookout) event(number int32, mask uint32, name string) error {
 	under := place{Under: join(l.guard.top().Under, workspace.FoldPath(rel))}
 	sub := walker{guard: l.guard, out: newList(), looks: l}
 	if mask&unix.IN_ISDIR == 0 {
-		if st, is := lstat(l.root, rel); workspace.Private(under.Under) || is && l.twins[inodeOf(st)] { // also if it is gone again
+		if st, is := lstat(l.root, rel); workspace.Private(under.Under) || is && st.Nlink > 1 && l.twins[inodeOf(st)] { // also if it is gone again
 			sub.out.secrets = append(sub.out.secrets, rel)
 		}
 	} else if fd, put, err := openAnyway(l.root, rel, unix.O_DIRECTORY); err == nil {
