@@ -17,8 +17,8 @@ import (
 
 // lookout notices, from before the workspace is listed until the call has ended, when a program of the host gives a secret a
 // name in it that no mount hides: a folder is renamed or copied, a file made, or one written that is shown. It is asked before
-// each piece of output, and before the command begins. The kernel tells of a change (inotify(7)) before another program can have read the new name
-// and written what it read, but for the moment in which it ends the rename itself.
+// each piece of output, and before the command begins. The kernel tells of a change (inotify(7)) before another program can
+// have read the new name and written what it read, but for the moment in which it ends the rename itself.
 type lookout struct {
 	fd    int
 	file  *os.File // of fd, to wait for it
