@@ -144,8 +144,12 @@ func (l *lookout) event(number int32, mask uint32, name string) error {
 		rel = join(rel, name)
 	}
 	if l.known[rel] && mask&unix.IN_MOVED_FROM == 0 {
-		if l.changed[rel] = true; l.shown[rel] {
+		l.changed[rel] = true
+		switch {
+		case l.shown[rel]:
 			return written(rel)
+		case mask&unix.IN_MOVED_TO != 0:
+			return fmt.Errorf("another program gave the secret %q its name, and the command could read it by the one before", rel)
 		}
 		return nil
 	}
@@ -163,6 +167,8 @@ func (l *lookout) event(number int32, mask uint32, name string) error {
 		if st, is := lstat(l.root, rel); workspace.Private(under.Under) || is && st.Nlink > 1 && l.twins[inodeOf(st)] { // also if it is gone again
 			sub.out.secrets = append(sub.out.secrets, rel)
 		}
+	} else if st, is := lstat(l.root, rel); is && closed(st) { // opened for a look it could be open to the command
+		return fmt.Errorf("another program made the folder %q, which cannot be looked into", rel)
 	} else if fd, put, err := openAnyway(l.root, rel, unix.O_DIRECTORY); err == nil {
 		err = sub.dir(fd, rel, under, 0)
 		put()

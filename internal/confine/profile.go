@@ -71,13 +71,22 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 	}
 	home := homes[0]
 	a = append(a, "--size", memory, "--tmpfs", home)
+	own := Watch{dir: filepath.Dir(cacheOf(watches))}
+	if _, err := os.Lstat(own.path(unsettled)); err == nil {
+		if err := own.discard("home"); err != nil {
+			return nil, err
+		}
+	}
 	for _, name := range caches {
-		private := filepath.Join(cacheOf(watches), name)
-		err := errors.Join(hidden(filepath.Dir(cacheOf(watches)), private), os.Chmod(private, 0700))
+		private := own.path("home/" + name)
+		err := errors.Join(hidden(own.dir, private), os.Chmod(private, 0700))
 		if err != nil { // a call may have closed it
 			return nil, err
 		}
 		a = append(a, "--bind", private, filepath.Join(home, name))
+	}
+	if err := os.WriteFile(own.path(unsettled), nil, 0600); err != nil {
+		return nil, err
 	}
 	for _, dir := range c.Show {
 		a, shown = append(a, "--ro-bind", dir, dir), append(shown, dir)
@@ -114,6 +123,10 @@ func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) (
 	}
 	return append(a, "--chdir", c.Dir, "--remount-ro", "/"), nil
 }
+
+// unsettled is there from before a call begins until it is known that it read no secret. What is in its private caches is not
+// used before that, as it could tell the next call.
+const unsettled = "unsettled"
 
 // cacheOf is the folder of the caches of calls in exactly these workspaces: what one left there, another would run.
 func cacheOf(watches []*Watch) string {

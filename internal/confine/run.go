@@ -242,8 +242,7 @@ func conclude(watches []*Watch) (changed int, err error) {
 	return changed, errors.Join(ends...)
 }
 
-// withheld says why the call may have read a secret, if it may. Then its private caches are emptied, as it could tell the next
-// call.
+// withheld says why the call may have read a secret, if it may. Else its private caches are settled.
 func withheld(watches []*Watch) (lost error) {
 	for _, w := range watches {
 		if err := w.looks.last(); lost == nil {
@@ -251,13 +250,9 @@ func withheld(watches []*Watch) (lost error) {
 		}
 	}
 	if lost == nil {
-		return nil
+		return os.Remove(filepath.Join(filepath.Dir(cacheOf(watches)), unsettled))
 	}
-	caches := Watch{dir: filepath.Dir(cacheOf(watches))}
-	if err := caches.discard("home"); err != nil {
-		return fmt.Errorf("%w; remove %s, in which the command may have left a secret: %w", lost, cacheOf(watches), err)
-	}
-	return fmt.Errorf("%w; what it printed after that was withheld, and its private caches were emptied", lost)
+	return fmt.Errorf("%w; what it printed after that was withheld, and its private caches are emptied", lost)
 }
 
 // check makes the call's paths real ones, and gives the user's homes.

@@ -188,7 +188,7 @@ func TestK1_NoSecretIsReadByANewName(t *testing.T) {
 		`mv app app2`: NothingKept, `cp -r app app2`: NothingKept, `mv app/.env app/notes`: NothingKept, `ln app/.env notes`: NothingKept, `mv app app2; mv app2 app`: NothingKept,
 		`mkdir -p m/n; cp app/.env m/n/.env`: NothingKept, `mv plain secrets`: NothingKept, `cp app/.env fix/.env`: NothingKept, `mv app/.env fix/.env`: NothingKept,
 		`cp -r app bare/refs/`: NothingKept, `echo x >.env.new; rm .env.new`: NothingKept, `cp -r app app3; rm -r app3`: NothingKept,
-		`mv docs app2`: 0, `mkdir -p new/x; echo x >new/x/y; echo x >app/more`: 0, `cat app/.env >e; echo y >>e; mv e app/.env`: 0,
+		`mv docs app2`: 0, `mkdir -p new/x; echo x >new/x/y; echo x >app/more`: 0, `cat app/.env >e; echo y >>e; mv e app/.env`: NothingKept, `mkdir -m 300 shut`: NothingKept, `cat app/.env >e; cat e >app/.env`: 0,
 	} {
 		t.Run(change, func(t *testing.T) {
 			t.Parallel()
@@ -218,6 +218,27 @@ func TestK1_NoSecretIsReadByANewName(t *testing.T) {
 			require.Contains(t, string(said), "end")
 		})
 	}
+}
+
+// K1: what a call kept in its private caches whose wrapper was killed, so that it is not known what it read, is not used.
+func TestK1_CachesOfAKilledCallAreEmptied(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	said, code := m.confined(t, `echo x >~/.cache/kept`)
+	require.Equal(t, 0, code, said)
+	said, _ = m.confined(t, `ls -A ~/.cache`)
+	require.Equal(t, "kept\n", said)
+	cmd := m.wrapped(`echo ready; sleep 1000`)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = io.ReadFull(out, make([]byte, len("ready\n")))
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	said, _ = m.confined(t, `ls -A ~/.cache; echo end`)
+	require.Contains(t, said, "end")
+	require.NotContains(t, said, "kept")
 }
 
 // K1: nor is one by a name that changes while calls begin.
