@@ -39,6 +39,7 @@ type ClaudeSetup struct {
 	Record    string    // in which the client keeps what was said; it is in a folder for the project by whose settings it goes
 	Page      string    // the skill or command that is called, which may bring hooks; empty: none
 	Starts    bool      // the client has just read its settings, which may be gone since
+	Bypasses  bool      // the client asks for no permissions, also before it starts servers
 	OfSession bool      // the hook is one of SessionStart, for which the client sets CLAUDE_ENV_FILE
 
 	seen hash.Hash         // takes the name of each file and folder that was looked at; nil: it is not asked for
@@ -242,7 +243,7 @@ func (s ClaudeSetup) Settings(project string) error {
 		}
 		servers := filepath.Join(dir, ".mcp.json")
 		if _, err := os.Lstat(servers); err == nil && s.unasked() {
-			return fmt.Errorf("%s has servers, which claude -p starts without a question", servers)
+			return fmt.Errorf("%s has servers, which claude -p and bypassPermissions start without a question", servers)
 		}
 		own := filepath.Join(dir, ".claude")
 		files, dirs = append(files, filepath.Join(own, "settings.json"), filepath.Join(own, "settings.local.json")), append(dirs, own)
@@ -441,9 +442,10 @@ func (s ClaudeSetup) alone(file string, own bool) error {
 	return nil
 }
 
-// unasked reports a client that asks nobody whether a folder is trusted: it starts the programs of that folder, which could
-// change what its shell reads.
-func (s ClaudeSetup) unasked() bool { return s.env("CLAUDE_CODE_ENTRYPOINT") == "sdk-cli" }
+// unasked reports a client that does not ask before it starts the programs of a folder, which could change what its shell reads.
+func (s ClaudeSetup) unasked() bool {
+	return s.Bypasses || s.env("CLAUDE_CODE_ENTRYPOINT") == "sdk-cli"
+}
 
 // unknownMember gives the first member, of permissions too, that is not known to be harmless; empty if all are.
 func unknownMember(below string, all map[string]jsontext.Value) string {

@@ -282,7 +282,9 @@ func TestAdversary_K8_ProgramsOfAnUntrustedFolder(t *testing.T) {
 		m := newClaudeMachine(t)
 		m.write(file, text)
 		require.NoError(t, m.alone())
-		m.env["CLAUDE_CODE_ENTRYPOINT"] = "sdk-cli"
+		m.Bypasses = true
+		require.Error(t, m.alone(), file)
+		m.Bypasses, m.env["CLAUDE_CODE_ENTRYPOINT"] = false, "sdk-cli"
 		require.Error(t, m.alone(), file)
 	}
 }

@@ -41,6 +41,12 @@ func PlaceOf(raw []byte) (dir, record string) {
 	return b.text("cwd"), b.text("transcript_path")
 }
 
+// BypassesOf reports that a hook's body says that the client asks for no permissions.
+func BypassesOf(raw []byte) bool {
+	b := readBody(raw)
+	return b.text("permission_mode") == "bypassPermissions"
+}
+
 // PageOf is the skill or the command that a hook's body says is called; empty if it is none.
 func PageOf(raw []byte) string {
 	b := readBody(raw)

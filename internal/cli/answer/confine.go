@@ -58,7 +58,7 @@ func confiner(f Flags, event string, body []byte) []string {
 	dir, record := hook.PlaceOf(body)
 	setup := hook.ClaudeSetup{Environ: words(given), Began: words(began), Home: os.Getenv("HOME"), Program: words(own)[0], File: f.Client,
 		Started: since.at, Arguments: words(line), Dir: dir, Record: record, Page: hook.PageOf(body), Starts: first,
-		OfSession: event == hook.SessionStart}
+		Bypasses: hook.BypassesOf(body), OfSession: event == hook.SessionStart}
 	seen, err := setup.Alone()
 	if err != nil || event == hook.ConfigChange || event == hook.DirectoryAdded {
 		seen = notAlone
