@@ -46,7 +46,7 @@ type Refused struct {
 	Names      []string // that it changed and an agent may not change without asking, relative to the workspace, sorted
 	Meanwhile  []string // that others changed while it ran, and it too
 	Why        error    // what it did could not be judged
-	Quarantine string   // folder with what it did
+	Quarantine string   // folder with what it did; empty: it was removed
 }
 
 // AllRefused gives each Refused of an error of [Run], which may be of several workspaces.
@@ -75,6 +75,9 @@ func (r *Refused) Error() string {
 	}
 	if r.Why != nil {
 		text += ": " + r.Why.Error()
+	}
+	if r.Quarantine == "" {
+		return text + "; its work was removed"
 	}
 	return text + "; its work is in " + r.Quarantine + " (a closed folder: chmod u+rwx opens it)"
 }

@@ -29,9 +29,10 @@ type lookout struct {
 	mu      sync.Mutex
 	known   map[string]bool // secrets that were listed; nil before that
 	twins   map[[2]uint64]bool
-	shown   map[string]bool // of these, because the repository has them
-	changed map[string]bool // of these
-	names   int             // that were looked at since the workspace was listed
+	shown   map[string]bool   // of these, because the repository has them
+	changed map[string]bool   // of these
+	moving  map[uint32]string // folders that left their names, by the kernel's mark of the rename
+	names   int               // that were looked at since the workspace was listed
 	over    bool
 	lost    error
 }
@@ -92,6 +93,7 @@ func (l *lookout) listed(secrets []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.known, l.twins, l.shown, l.changed = map[string]bool{}, map[[2]uint64]bool{}, map[string]bool{}, map[string]bool{}
+	l.moving = map[uint32]string{}
 	for _, rel := range secrets {
 		l.known[rel] = true
 		if st, is := lstat(l.root, rel); is {
@@ -108,15 +110,21 @@ func (l *lookout) look() error {
 	for l.lost == nil && l.known != nil && !l.over {
 		n, err := unix.Read(l.fd, buf[:])
 		if errors.Is(err, unix.EAGAIN) {
-			return nil
+			for _, rel := range l.moving { // the command sees it yet, with what is put there
+				l.lost = fmt.Errorf("another program moved the folder %q out of the workspace", rel)
+			}
+			return l.lost
 		}
 		l.lost = err
 		for at := 0; at+unix.SizeofInotifyEvent <= n && l.lost == nil; {
 			number, mask := int32(binary.NativeEndian.Uint32(buf[at:])), binary.NativeEndian.Uint32(buf[at+4:])
 			size := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(buf[at+12:]))
-			name := unix.ByteSliceToString(buf[at+unix.SizeofInotifyEvent : at+size])
+			name, mark := unix.ByteSliceToString(buf[at+unix.SizeofInotifyEvent:at+size]), binary.NativeEndian.Uint32(buf[at+8:])
 			at += size
-			l.lost = l.event(number, mask, name)
+			delete(l.moving, mark)
+			if l.lost = l.event(number, mask, name); mask&unix.IN_MOVED_FROM != 0 && mask&unix.IN_ISDIR != 0 {
+				l.moving[mark] = name
+			}
 		}
 	}
 	return l.lost
@@ -162,9 +170,12 @@ func (l *lookout) event(number int32, mask uint32, name string) error {
 		return nil
 	}
 	under := place{Under: join(l.guard.top().Under, workspace.FoldPath(rel))}
+	if _, in, is := strings.Cut("/"+workspace.FoldPath(rel), "/.git/"); is {
+		under = place{Git: true, Under: in}
+	}
 	sub := walker{guard: l.guard, out: newList(), looks: l}
 	if mask&unix.IN_ISDIR == 0 {
-		if st, is := lstat(l.root, rel); workspace.Private(under.Under) || is && st.Nlink > 1 && l.twins[inodeOf(st)] { // also if it is gone again
+		if st, is := lstat(l.root, rel); under.private() || is && st.Nlink > 1 && l.twins[inodeOf(st)] { // also if it is gone again
 			sub.out.secrets = append(sub.out.secrets, rel)
 		}
 	} else if st, is := lstat(l.root, rel); is && closed(st) { // opened for a look it could be open to the command

@@ -368,6 +368,11 @@ func TestOverlay_ClosedFolders(t *testing.T) {
 // Sockets, pipes, devices and set-id bits of a call are not copied; a pipe and a socket of the host are not reached.
 func TestOverlay_SpecialFilesAreNotCopied(t *testing.T) {
 	needsConfinement(t)
+	host := newMachine(t)
+	host.sh(t, host.ws, `mkdir data; mkfifo data/p; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("data/s")'`)
+	touched, code := host.confined(t, `chmod -R u+rwX data; touch data/s data/p`)
+	require.Equal(t, 0, code, touched)
+	host.sh(t, host.ws, `test -p data/p -a -S data/s`)
 	m := newMachine(t)
 	m.sh(t, m.ws, `mkfifo theirs`)
 	reader := exec.Command("cat", m.ws+"/theirs")

@@ -236,7 +236,11 @@ func conclude(watches []*Watch) (changed int, err error) {
 			all[i].Why = stopped
 		}
 		var failed error
-		all[i].Quarantine, failed = w.quarantine()
+		if lost != nil { // times and names of what it did could tell the secret, too
+			failed = w.drop()
+		} else {
+			all[i].Quarantine, failed = w.quarantine()
+		}
 		ends = append(ends, &all[i], failed)
 	}
 	return changed, errors.Join(ends...)

@@ -188,13 +188,13 @@ func TestK1_NoSecretIsReadByANewName(t *testing.T) {
 		`mv app app2`: NothingKept, `cp -r app app2`: NothingKept, `mv app/.env app/notes`: NothingKept, `ln app/.env notes`: NothingKept, `mv app app2; mv app2 app`: NothingKept,
 		`mkdir -p m/n; cp app/.env m/n/.env`: NothingKept, `mv plain secrets`: NothingKept, `cp app/.env fix/.env`: NothingKept, `mv app/.env fix/.env`: NothingKept,
 		`cp -r app bare/refs/`: NothingKept, `echo x >.env.new; rm .env.new`: NothingKept, `cp -r app app3; rm -r app3`: NothingKept,
-		`mv docs app2`: 0, `mkdir -p new/x; echo x >new/x/y; echo x >app/more`: 0, `cat app/.env >e; echo y >>e; mv e app/.env`: NothingKept, `mkdir -m 300 shut`: NothingKept, `cat app/.env >e; cat e >app/.env`: 0,
+		`mv docs app2`: 0, `mkdir -p new/x; echo x >new/x/y; echo x >app/more`: 0, `cat app/.env >e; echo y >>e; mv e app/.env`: NothingKept, `mkdir -m 300 shut`: NothingKept, `mv docs ../docs; cp -r app ../docs/`: NothingKept, `mkdir -p .git/git-crypt; cp app/.env .git/git-crypt/k`: NothingKept, `cat app/.env >e; cat e >app/.env`: 0,
 	} {
 		t.Run(change, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
 			m.sh(t, m.ws, `mkdir app docs plain; echo '`+secretText+`' | tee app/.env >plain/x.json; echo x >docs/x; mkdir -p bare/refs; echo x >bare/HEAD; mkdir fix; echo dummy >fix/.env; git add -f fix/.env`)
-			cmd := m.wrapped(`cat fix/.env >/dev/null && echo ready; read x; cat app*/.env app/notes notes m/n/.env secrets/x.json fix/.env bare/refs/app/.env 2>&1 | tee ~/.cache/told; echo x >made; echo end`)
+			cmd := m.wrapped(`cat fix/.env >/dev/null && echo ready; read x; cat app*/.env app/notes notes m/n/.env secrets/x.json fix/.env bare/refs/app/.env docs/app/.env .git/git-crypt/k 2>&1 | tee ~/.cache/told; echo x >made; echo end`)
 			in, err := cmd.StdinPipe()
 			require.NoError(t, err)
 			out, err := cmd.StdoutPipe()
@@ -210,6 +210,9 @@ func TestK1_NoSecretIsReadByANewName(t *testing.T) {
 			if code != 0 {
 				require.Empty(t, string(said))
 				require.NoFileExists(t, m.ws+"/made")
+				quarantined, err := filepath.Glob(stateOf(m.state, m.ws) + "/quarantine/*")
+				require.NoError(t, err)
+				require.Empty(t, quarantined)
 				told, _ := m.confined(t, `cat ~/.cache/told 2>&1`)
 				require.NotContains(t, told, secretText)
 				return

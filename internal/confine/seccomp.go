@@ -46,7 +46,6 @@ const (
 	offsetCall, offsetArch, offsetFirst, offsetSecond, offsetThird = 0, 4, 16, 24, 32
 
 	allow = 0x7fff0000
-	kill  = 0x80000000
 	fail  = 0x00050000
 )
 
@@ -59,11 +58,9 @@ func filter() ([]byte, error) {
 	program := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: offsetArch, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: arch, SkipTrue: 1},
-		bpf.RetConstant{Val: kill},
+		bpf.RetConstant{Val: fail | uint32(unix.ENOSYS)}, // not killed, which the kernel would log with names of the call
 		bpf.LoadAbsolute{Off: offsetCall, Size: 4},
-		bpf.JumpIf{Cond: bpf.JumpLessThan, Val: 0x40000000, SkipTrue: 1}, // x32
-		bpf.RetConstant{Val: kill},
-		bpf.JumpIf{Cond: bpf.JumpLessOrEqual, Val: lastKnown, SkipTrue: 1},
+		bpf.JumpIf{Cond: bpf.JumpLessOrEqual, Val: lastKnown, SkipTrue: 1}, // those of x32 are larger
 		bpf.RetConstant{Val: fail | uint32(unix.ENOSYS)},
 	}
 	for _, call := range refused {

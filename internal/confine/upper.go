@@ -222,8 +222,8 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 		}
 		*list = append(*list, change{rel, u, l})
 		j.changed++
-	default: // a socket or a pipe, which lived in the call
-		if l.Mode != 0 {
+	default: // a socket or a pipe, which lived in the call, or is the host's and had its mode or time changed
+		if l.Mode != 0 && kind(l) != kind(u) {
 			j.removals = append(j.removals, change{rel, unix.Stat_t{}, l})
 		}
 	}

@@ -217,12 +217,18 @@ func (w *walker) below(fd int, name, child string, p place, depth int) error {
 	return w.dir(sub, child, p, depth+1)
 }
 
-// file notes a usual secret, or another name of one. In a folder .git branches have any names.
-func (w *walker) file(fd int, name, rel string, p place) {
+// private reports a usual secret. In a folder .git branches have any names.
+func (p place) private() bool {
 	top, _, _ := strings.Cut(p.Under, "/")
+	_, name := splitPath(p.Under)
 	branch := p.Git && (top == "refs" || top == "logs" || top == "objects") && !strings.HasPrefix(name, ".") // as a branch does
 	key := p.Git && workspace.AnyPart(p.Under, func(c string) bool { return c == "git-crypt" })
-	is := key || !branch && workspace.Private(p.Under)
+	return key || !branch && workspace.Private(p.Under)
+}
+
+// file notes a usual secret, or another name of one.
+func (w *walker) file(fd int, name, rel string, p place) {
+	is := p.private()
 	if !is && !w.twins || is && w.twins {
 		return
 	}
