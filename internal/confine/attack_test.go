@@ -380,7 +380,7 @@ func TestK2_WhatOthersLeadTo(t *testing.T) {
 	}
 }
 
-// Links are not made, changed, removed or moved, wherever they lead; what they lead to is written as usual.
+// Links are not made, changed, removed or moved, whatever they lead to; that is written as usual.
 func TestK2_LinksStayAsTheyAre(t *testing.T) {
 	needsConfinement(t)
 	m := newMachine(t)

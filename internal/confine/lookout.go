@@ -54,16 +54,16 @@ func (l *lookout) add(fd int, name, rel string) error {
 	if l == nil {
 		return nil
 	}
-	number, err := unix.InotifyAddWatch(l.fd, fmt.Sprintf("/proc/self/fd/%d/%s", fd, name), unix.IN_CREATE|unix.IN_MOVED_FROM|unix.IN_MOVED_TO|
-		unix.IN_ONLYDIR|unix.IN_DONT_FOLLOW)
+	number, err := unix.InotifyAddWatch(l.fd, fmt.Sprintf("/proc/self/fd/%d/%s", fd, name),
+		unix.IN_CREATE|unix.IN_MOVED_FROM|unix.IN_MOVED_TO|unix.IN_ONLYDIR|unix.IN_DONT_FOLLOW)
 	switch {
 	case err == nil:
 		l.dirs.Store(int32(number), rel)
 	case errors.Is(err, unix.ENOSPC):
 		return fmt.Errorf("workspace %s has more folders than the kernel lets this user watch; raise fs.inotify.max_user_watches, or name a smaller "+
 			"one", l.guard.root)
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.EACCES): // gone, or none that the command can look into
-		return nil
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.EACCES):
+		return nil // gone, or none that the command can look into
 	}
 	return err
 }

@@ -379,7 +379,8 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 		c.Argv...)
 	cmd := overlaid(program, watches, passed, words)
 	cmd.Env = c.environ(home)
-	cmd.Stdout, cmd.Stderr = output{ctx, watches, c.Stdout}, output{ctx, watches, c.Stderr} // pipes of our own, no descriptor of the caller's
+	// Pipes of our own, no descriptor of the caller's.
+	cmd.Stdout, cmd.Stderr = output{ctx, watches, c.Stdout}, output{ctx, watches, c.Stderr}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return 0, err

@@ -299,7 +299,8 @@ func (s ClaudeSetup) Settings(project string) error {
 		return slices.Contains([]string{user, machine, filepath.Join(machine, ".claude")}, dir)
 	}
 	having := slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return !s.hasPage(dir) })
-	if s.Page != "" && (len(having) == 0 || !slices.ContainsFunc(having, owns) || slices.ContainsFunc(having, func(dir string) bool { return !owns(dir) })) {
+	others := slices.ContainsFunc(having, func(dir string) bool { return !owns(dir) })
+	if s.Page != "" && (len(having) == 0 || others) {
 		return errors.New("it uses a skill or command that is not the user's alone, and may have hooks")
 	}
 	return nil

@@ -275,7 +275,7 @@ func TestAdversary_K8_AnotherFolderBefore(t *testing.T) {
 	require.NoError(t, m.alone())
 }
 
-// K8: claude -p asks nobody whether a folder is trusted, whose programs it starts.
+// K8: claude -p does not ask whether a folder is trusted, whose programs it starts.
 func TestAdversary_K8_ProgramsOfAnUntrustedFolder(t *testing.T) {
 	t.Parallel()
 	for file, text := range map[string]string{"h/up/.mcp.json": `{}`, "h/up/p/.claude/settings.json": `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./x"}]}]}}`} {

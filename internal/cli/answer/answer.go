@@ -168,7 +168,9 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 }
 
 // decideHook asks the desk, or reports to it. A call that may run confined alone is denied if it cannot be confined any more.
-func decideHook(ctx context.Context, desk *api.Client, e hook.Event, c hook.Call, silent bool, until time.Time, confines func() []string) hook.Answer {
+func decideHook(ctx context.Context, desk *api.Client, e hook.Event, c hook.Call, silent bool, until time.Time,
+	confines func() []string,
+) hook.Answer {
 	if e.Phase == hook.After {
 		ctx, cancel := context.WithDeadline(ctx, until)
 		defer cancel()
