@@ -103,7 +103,7 @@ func TestAgents_K7_K9_CommandsRunConfined(t *testing.T) {
 	require.NoError(t, err, string(said))
 	runs("git switch other && sleep 4 && git switch main")
 	require.Equal(t, api.Approved, c.newest().Status)
-	remembered, err := filepath.Glob(filepath.Join(l.Home, ".local", "state", "approvalbot", "claude-code", "*", "*"))
+	remembered, err := filepath.Glob(filepath.Join(l.Home, ".local", "state", "approvalbot", "claude-code", "*", "*[0-9]"))
 	require.NoError(t, err)
 	require.Len(t, remembered, 1)
 	text, err := os.ReadFile(remembered[0])

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -185,4 +188,72 @@ func TestFlow_ConfinedIsInTheReceipt(t *testing.T) {
 	require.ErrorContains(t, believed(nil), "confined")
 	wider := approval.Confined{Profile: "v1", Writable: []string{"/"}, Readonly: []string{}}
 	require.ErrorContains(t, believed(&wider), "confined")
+}
+
+// No command of run runs unconfined beside a confined one: it waits. While one runs unconfined, or has left processes, no
+// other is confined, and it asks.
+func TestK1_RunStartsNothingBesideAConfinedCommand(t *testing.T) {
+	t.Parallel()
+	c := newConfiner(t, confineUnsure)
+	c.script("frob", "cat; echo of frob >&2\n")
+	c.script("other", "exit 0\n")
+	started := func(argv ...string) (cmd *exec.Cmd, stdin io.Closer, said *bufio.Scanner) {
+		t.Helper()
+		cmd = c.command(append([]string{"run", "--client", c.client, "--"}, argv...)...)
+		stdin, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		cmd.Stderr = cmd.Stdout
+		require.NoError(t, cmd.Start())
+		_, err = io.WriteString(stdin.(io.Writer), "started\n")
+		require.NoError(t, err)
+		return cmd, stdin, bufio.NewScanner(out)
+	}
+	says := func(said *bufio.Scanner, text string) {
+		t.Helper()
+		for said.Scan() {
+			if strings.Contains(said.Text(), text) {
+				return
+			}
+		}
+		t.Fatal("it did not say: " + text)
+	}
+	confined, stdin, said := started("./frob")
+	says(said, "started")
+	require.NotNil(t, c.newest().Confined)
+	moves, _, moved := started("mv", "other", "another")
+	says(moved, "waiting until no confined command runs")
+	require.FileExists(t, filepath.Join(c.ws, "other"))
+	require.NoError(t, stdin.Close())
+	says(said, "of frob")
+	require.NoError(t, confined.Wait())
+	require.NoError(t, moves.Wait())
+	require.FileExists(t, filepath.Join(c.ws, "another"))
+
+	asks := func() {
+		t.Helper()
+		status, said := c.run([]string{"--timeout", "1s"}, "./another")
+		require.Equal(t, 11, status, said)
+		require.Nil(t, c.newest().Confined)
+	}
+	reads, stdin, said := started("cat")
+	says(said, "started")
+	asks()
+	require.NoError(t, stdin.Close())
+	require.NoError(t, reads.Wait())
+	status, text := c.run(nil, "./another")
+	require.Zero(t, status, text)
+	require.NotNil(t, c.newest().Confined)
+
+	leaves, stdin, said := started("sh", "-c", "exec 3<&0; cat <&3 & echo left")
+	asked := c.onePending()
+	_, err := c.operator().Resolve(c.ctx(), asked.ID, api.ResolveRequest{Decision: "allow-once"})
+	require.NoError(t, err)
+	says(said, "left")
+	says(said, "started")
+	_, err = leaves.Process.Wait()
+	require.NoError(t, err)
+	asks()
+	require.NoError(t, stdin.Close())
 }

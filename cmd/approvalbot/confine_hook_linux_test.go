@@ -256,7 +256,58 @@ func TestFlow_AHookRemembersTheSettings(t *testing.T) {
 		c.looks(event, more)
 		confined(false, event)
 	}
-	remembered, err := filepath.Glob(filepath.Join(c.home, ".local", "state", "approvalbot", "claude-code", "*", "*"))
+	remembered, err := filepath.Glob(filepath.Join(c.home, ".local", "state", "approvalbot", "claude-code", "*", "*[0-9]"))
 	require.NoError(t, err)
 	require.Len(t, remembered, 1, "of the clients that run")
+}
+
+// Claude Code runs no command beside a confined one: the hook offers to confine only while none that it allowed runs, and
+// holds the next one until the confined one has ended.
+func TestK1_AHookAllowsNothingBesideAConfinedCommand(t *testing.T) {
+	t.Parallel()
+	c := newClaude(t, confineUnsure)
+	c.script("frob", "exit 0\n")
+	ends := func(id, line string, response map[string]any) {
+		t.Helper()
+		c.event("PostToolUse", id, map[string]any{"command": line}, map[string]any{"tool_response": response})
+	}
+	allowed := func(id, line string) {
+		t.Helper()
+		decision, instead, why := c.asks(id, line, "--confine")
+		require.Equal(t, [2]string{"allow", ""}, [2]string{decision, instead}, why)
+	}
+	confines := func(id string) (instead string) {
+		t.Helper()
+		decision, instead, why := c.asks(id, "./frob "+id, "--confine")
+		require.Equal(t, "allow", decision, why)
+		require.Contains(t, instead, " confine --asked ")
+		return instead
+	}
+	asks := func(id string) {
+		t.Helper()
+		c.waits(map[string]any{"command": "./frob " + id}, id, "--confine")
+	}
+	allowed("toolu_mv", "mv frob frob2")
+	asks("toolu_1")
+	ends("toolu_mv", "mv frob frob2", map[string]any{"stdout": ""})
+	confines("toolu_2")
+	instead := confines("toolu_3") // as commands of two agents of the client
+	decision, _, why := c.asks("toolu_mv2", "mv frob2 frob", "--confine", "--limit", "4s")
+	require.Equal(t, "deny", decision, why)
+	require.Contains(t, why, "a confined command of this session still runs")
+	require.Equal(t, "allow", c.tool("toolu_read", "Read", map[string]any{"file_path": filepath.Join(c.ws, "frob")}), "it starts nothing")
+	ends("toolu_2", instead, map[string]any{"stdout": ""})
+	ends("toolu_3", instead, map[string]any{"stdout": ""})
+	allowed("toolu_mv3", "mv frob2 frob")
+	ends("toolu_mv3", "mv frob2 frob", map[string]any{"stdout": ""})
+
+	allowed("toolu_limit", "timeout -s KILL 1 timeout 60 cat frob")
+	ends("toolu_limit", "timeout -s KILL 1 timeout 60 cat frob", map[string]any{"stdout": ""})
+	asks("toolu_4") // what it has left is no process of the client's
+	c.begins()
+	confines("toolu_5")
+	ends("toolu_5", instead, map[string]any{"stdout": ""})
+	c.event("PreToolUse", "toolu_bg", map[string]any{"command": "cat frob", "run_in_background": true}, nil, "--confine")
+	ends("toolu_bg", "cat frob", map[string]any{"backgroundTaskId": "b1"})
+	asks("toolu_6")
 }

@@ -40,7 +40,7 @@ func newRunCommand(a *app.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, argv []string) error {
 			// An id outlives this command: a program that asks with it later may be unable to confine
 			// the call.
-			return runCommand(cmd.Context(), a, ask, argv, asksConfined(unconfined || ask.id != ""))
+			return runCommand(cmd.Context(), a, ask, argv, asksConfined(a, unconfined || ask.id != ""))
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
@@ -92,10 +92,19 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv, confined []
 	if code := app.ExitStatus(got); code != nil {
 		return notRun(a, code, errors.New(show.Ending(got)))
 	}
+	exit, err := enters(ctx, a, got.Confined != nil) // before the claim: what ends while it waits has not spent its yes
+	if err != nil && ctx.Err() != nil {
+		return interrupted(ctx, a, c, got)
+	} else if err != nil {
+		return notRun(a, app.ExitCode(app.ExitError), err)
+	}
+	defer exit()
 	claim, err := claimCall(ctx, a, c, got.ID, call, confined)
 	switch {
 	case err != nil:
 		return err
+	case (claim.Confined != nil) != (got.Confined != nil):
+		return confinedNotRun(ctx, a, c, got.ID, claim.ClaimID, errors.New("the approval and its claim differ in whether it runs confined"))
 	case claim.Confined != nil:
 		return runConfined(ctx, a, c, got.ID, claim, call)
 	}

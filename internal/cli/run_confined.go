@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -12,12 +13,40 @@ import (
 	"approvalbot/internal/confine"
 )
 
-// asksConfined are the profiles that run offers the desk: v1 if this machine seems to be able to enforce it.
-func asksConfined(unconfined bool) []string {
+// asksConfined are the profiles that run offers the desk: v1 if this machine seems to be able to enforce it, and no other
+// command runs unconfined now.
+func asksConfined(a *app.App, unconfined bool) []string {
 	if unconfined || !confine.Possible() {
 		return nil
 	}
+	once, end := context.WithCancel(context.Background())
+	end()
+	leave, err := enters(once, a, true)
+	if err != nil {
+		return nil
+	}
+	leave()
 	return []string{"v1"}
+}
+
+// enters waits until the command runs beside none of the other kind, see [confine.Enter]. An unconfined one waits for
+// nothing if nothing can be confined here.
+func enters(ctx context.Context, a *app.App, confined bool) (leave func(), err error) {
+	state, err := confine.State(a.Env["HOME"], a.Env["XDG_STATE_HOME"])
+	if !confined && (err != nil || !confine.Possible()) {
+		return func() {}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	kind := confine.Unconfined
+	if confined {
+		kind = confine.Confined
+	}
+	leave, err = confine.Enter(ctx, state, kind, a.Stderr, nil)
+	if _, none := os.Stat(state); err != nil && none != nil && !confined { // no folder for the state can be made
+		return func() {}, nil
+	}
+	return leave, err
 }
 
 // cannotConfine reports that nothing can be confined here in one of the folders.

@@ -34,6 +34,16 @@ func State(home, state string) (string, error) {
 	return filepath.Join(dir, "approvalbot", "confine"), nil
 }
 
+// Kind is one of two kinds of commands, of which none runs beside one of the other kind. Policy judges each command by
+// itself: one that is harmless alone (mv) can give a secret a name under which a confined one reads it.
+type Kind string
+
+// The kinds.
+const (
+	Confined   Kind = "confined"
+	Unconfined Kind = "unconfined"
+)
+
 // Exit statuses that are not the command's own.
 const (
 	NotConfined = 125 // nothing ran

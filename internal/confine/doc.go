@@ -8,8 +8,9 @@
 // each name once more right before it takes it. Nothing looks into a folder that is closed (see closed): a workspace that
 // has one is refused, and so is a call that leaves one.
 //
-// The mounts hide secrets by their names. If another program gives one a new name meanwhile, lookout.go has the call ended, its
-// output withheld and its work refused.
+// The mounts hide secrets by their names. So no unconfined command of the asker runs beside a confined one (beside.go); and
+// if another program gives a secret a new name meanwhile, lookout.go has the call ended, its output withheld and its work
+// refused.
 //
 // Which names are protected is known to policy/workspace and names.go: those about which policy asks when an agent writes
 // them with a file tool. git.go finds the repositories, and refuses one that is not plainly in its place. One call at a

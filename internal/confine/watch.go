@@ -95,18 +95,23 @@ func Begin(ctx context.Context, state, root string, says io.Writer) (began *Watc
 
 // hold waits for a lock as long as the context lasts, and says so after a second.
 func (w *Watch) hold(ctx context.Context, f *os.File, says io.Writer) error {
+	return waitFor(ctx, says, "another confined call in "+w.Root+" has ended", func() error { return flock(f, unix.LOCK_EX|unix.LOCK_NB) })
+}
+
+// waitFor tries until it is not refused with EWOULDBLOCK, as long as the context lasts. It says after a second until what it waits.
+func waitFor(ctx context.Context, says io.Writer, until string, try func() error) error {
 	began, said := time.Now(), false
 	for {
-		if err := flock(f, unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
+		if err := try(); !errors.Is(err, unix.EWOULDBLOCK) {
 			return err
 		}
 		if !said && time.Since(began) > time.Second {
 			said = true
-			fmt.Fprintf(says, "approvalbot: waiting until another confined call in %s has ended\n", w.Root)
+			fmt.Fprintf(says, "approvalbot: waiting until %s\n", until)
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("another confined call runs in %s, and this one was ended while it waited: %w", w.Root, ctx.Err())
+			return fmt.Errorf("this call was ended while it waited until %s: %w", until, ctx.Err())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/api"
+	"approvalbot/internal/lazy"
 )
 
 // Profile is the way of confining that a hook's replaced command has, see [api.Confined].
@@ -92,6 +93,24 @@ func (c Call) shellCommand() (line string, background bool) {
 	}
 	return in.Command, in.Background
 }
+
+// quiet are the tools of Claude Code that start no program and give no file another name.
+var quiet = lazy.Words(`Read Write Edit MultiEdit NotebookEdit NotebookRead Glob Grep LS WebFetch WebSearch TodoWrite TaskCreate TaskGet TaskList
+	TaskUpdate TaskOutput TaskStop Agent Task Skill AskUserQuestion EnterPlanMode ExitPlanMode KillShell KillBash BashOutput ToolSearch
+	SendMessage ListMcpResourcesTool ReadMcpResourceTool`)
+
+// Runs reports whether a call of Claude Code may start programs or rename files.
+func (c Call) Runs() bool { return !quiet.Has(c.Tool) }
+
+// Outlives reports whether what the call starts may go on after the client said that it ended, where it is no process of
+// the client's any more. Policy asks about all that a shell starts in the background, but a time limit, for example, kills a
+// shell, and not what that started.
+func (c Call) Outlives() bool {
+	line, _ := c.shellCommand()
+	return c.Tool != "Bash" && !strings.HasPrefix(c.Tool, "mcp__") || detaches.MatchString(line)
+}
+
+var detaches = lazy.Pattern(`\b(?:setsid|busybox|toybox|unbuffer)\b|\btimeout\s+["']?-|(?s)\btimeout\b.*\b(?:timeout|bash|sh|zsh|dash|ksh|mksh)\b`)
 
 // confine are the profiles by which the call can run confined; nil if it cannot.
 func (c Call) confine() []string {

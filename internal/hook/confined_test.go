@@ -98,3 +98,31 @@ func TestAdversary_K6_TheReplacedCommandIsTheLine(t *testing.T) {
 		require.Equal(t, line, string(out), shell)
 	})
 }
+
+// A call whose processes may go on, where no client finds them, is told from others by its words.
+func TestCall_Outlives(t *testing.T) {
+	t.Parallel()
+	bash := func(line string) Call {
+		return Call{Tool: "Bash", Params: encode(map[string]string{"command": line})}
+	}
+	for line, yes := range map[string]bool{
+		"mv a b":                              false,
+		"timeout 60 go test ./...":            false,
+		"cat timeouts.txt && ls busyboxes":    false,
+		"setsid mv a b":                       true,
+		"nice setsid mv a b":                  true,
+		"timeout -s KILL 1 flock x mv a b":    true,
+		"timeout --foreground 1 cat":          true,
+		"timeout 1 bash -c 'mv a b'":          true,
+		"timeout 1 timeout 9 cat a":           true,
+		"timeout 1 \\\n nice timeout 9 cat a": true,
+		"busybox timeout 1 cat a":             true,
+		"unbuffer cat a":                      true,
+	} {
+		require.Equal(t, yes, bash(line).Outlives(), line)
+	}
+	require.False(t, Call{Tool: "mcp__files__move"}.Outlives())
+	require.True(t, Call{Tool: "Monitor"}.Outlives(), "a tool that is not known")
+	require.True(t, Call{Tool: "mcp__files__move"}.Runs())
+	require.False(t, Call{Tool: "Edit"}.Runs())
+}

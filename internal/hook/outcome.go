@@ -24,6 +24,11 @@ func ended(d decoder, how func(*body) *api.ResultRequest) decoder {
 	}
 }
 
+// Ended reports whether an event says that the call has ended: of one that was interrupted, processes may be left.
+func (c Call) Ended() bool {
+	return c.outcome != nil && (c.outcome.Status == "succeeded" || c.outcome.ExitCode != nil)
+}
+
 func outcomeOf(status string) *api.ResultRequest { return &api.ResultRequest{Status: status} }
 
 // claudeEnd reads PostToolUse, which comes if a tool did not fail: a command that goes on in the

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"approvalbot/api"
+	"approvalbot/internal/confine"
 	"approvalbot/internal/hook"
 	"approvalbot/internal/panics"
 )
@@ -157,30 +158,44 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	if e.Phase != hook.After {
 		c.From = place(ctx, c.Workdir, c.From)
 	}
+	calls, err := runningOf(f.Caller)
+	if err == nil && e.Phase == hook.After && c.Ended() {
+		calls.end(c)
+	}
 	confines := func() []string { return nil }
 	if f.Confine && e.Confines() { // what the client's first call sees is remembered, so each call looks
 		confines = func() []string { return confiner(f, e.Name, body) }
-		if own := confines(); c.Confinable() {
+		if own := confines(); c.Confinable() && calls.free(c) {
 			c.Confiner = own
 		}
 	}
-	return s.answer(decideHook(ctx, desk, e, c, f.Silent, until, confines))
-}
-
-// decideHook asks the desk, or reports to it. A call that may run confined alone is denied if it cannot be confined any more.
-func decideHook(ctx context.Context, desk *api.Client, e hook.Event, c hook.Call, silent bool, until time.Time,
-	confines func() []string,
-) hook.Answer {
 	if e.Phase == hook.After {
 		ctx, cancel := context.WithDeadline(ctx, until)
 		defer cancel()
-		return e.Answer(c, hook.Report(ctx, desk, c), silent)
+		return s.answer(e.Answer(c, hook.Report(ctx, desk, c), f.Silent))
 	}
 	v := hook.Ask(ctx, desk, c, until)
-	if v.Confined != nil {
+	switch {
+	case v.Confined != nil: // a call that may run confined alone is denied if it cannot be confined any more
 		c.Confiner = confines() // looked at again, as the answer may come hours later
+		if calls.begin(once(), c, confine.Confined, false) != nil {
+			c.Confiner = nil
+		}
+	case v.Allow && f.Confine && c.Runs() && calls.dir != "":
+		ctx, stop := context.WithDeadline(ctx, earlier(until, time.Now().Add(waitTime)))
+		defer stop()
+		if calls.begin(ctx, c, confine.Unconfined, f.Silent) != nil {
+			v = hook.Verdict{Why: "a confined command of this session still runs; when it has ended, make the same call again"}
+		}
 	}
-	return e.Answer(c, v, silent)
+	return s.answer(e.Answer(c, v, f.Silent))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // answer writes what a runtime reads and gives the exit status. If the answer cannot

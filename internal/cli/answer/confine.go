@@ -122,7 +122,7 @@ func forget(dir string) {
 	for _, e := range all {
 		pid, _, _ := strings.Cut(e.Name(), "-")
 		if _, err := os.Stat(filepath.Join("/proc", pid)); errors.Is(err, fs.ErrNotExist) {
-			_ = os.Remove(filepath.Join(dir, e.Name()))
+			_ = os.RemoveAll(filepath.Join(dir, e.Name()))
 		}
 	}
 }
@@ -132,8 +132,9 @@ const ticks = 100
 
 // start is when a process began.
 type start struct {
-	at    time.Time
-	ticks string // since the machine started, as the kernel says it: no two processes of one number have the same
+	at     time.Time
+	parent int
+	ticks  string // since the machine started, as the kernel says it: no two processes of one number have the same
 }
 
 func started(pid int) (start, error) {
@@ -154,7 +155,8 @@ func started(pid int) (start, error) {
 	if _, scanErr := fmt.Sscan(string(up), &uptime); err != nil || scanErr != nil || since == 0 {
 		return start{}, errors.New("the client's start is not known")
 	}
-	return start{now.Add(-time.Duration((uptime - since/ticks) * float64(time.Second))), fields[19]}, nil
+	parent, err := strconv.Atoi(fields[1])
+	return start{now.Add(-time.Duration((uptime - since/ticks) * float64(time.Second))), parent, fields[19]}, err
 }
 
 // Confining is the verb confine, of approvalbot and of approvalbot-hook: a hook's replaced command starts the program
@@ -203,6 +205,15 @@ func (f Confining) run(ctx context.Context, s Streams, environ, argv []string) (
 	}
 	if state, err = confine.State(home, state); err != nil {
 		return confine.NotConfined, err
+	}
+	if f.Asked {
+		until, stop := context.WithTimeout(ctx, startTime)
+		defer stop()
+		leave, err := confine.Enter(until, state, confine.Confined, s.Stderr, nil)
+		if err != nil {
+			return confine.NotConfined, err
+		}
+		defer leave()
 	}
 	status, _, err := confine.Run(ctx, confine.Call{State: state, Workspaces: f.Workspaces, Show: f.Show, Readable: f.Readable, Dir: dir,
 		Argv: argv, Env: environ, Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr})
