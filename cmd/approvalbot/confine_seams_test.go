@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -133,4 +134,24 @@ func TestFlow_ConfinedAfterASignedYes(t *testing.T) {
 	requireProblem(t, err, "step_up_required")
 	_, err = r.claimsConfined(a)
 	requireProblem(t, err, "not_claimable")
+}
+
+// A delegate's yes to what a rule has run confined is one to the confined call alone, as that of whom it stands in for.
+func TestFlow_ConfinedAfterADelegatesYes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, confining(""))
+	r.people = fmt.Sprintf("  - {name: alice, telegram: %d, roles: [ops]}\n  - {name: bob, telegram: %d}\n", r.alice.ID, r.bob.ID)
+	r.tools = "    rules: [{name: by-ops, match: {tool: exec}, outcome: ask, role: ops, confine: true}]\n"
+	r.write(r.yaml())
+	r.reloaded()
+	_, err := r.operator().SetAway(r.ctx(), "alice", api.AwayRequest{UntilMs: time.Now().Add(time.Hour).UnixMilli(), To: "bob"})
+	require.NoError(t, err)
+	a := r.tries("./frob")
+	r.tap(r.bob, r.group, r.card(a).ID, "Allow once")
+	require.Equal(t, []string{"person:bob"}, r.final(a).DecidedBy)
+	_, err = r.agent().Claim(r.ctx(), a.ID, api.ClaimRequest{ClaimID: "as it is"})
+	requireProblem(t, err, "not_claimable")
+	claim, err := r.claimsConfined(a)
+	require.NoError(t, err)
+	require.NotNil(t, claim.Confined)
 }
