@@ -132,9 +132,10 @@ const ticks = 100
 
 // start is when a process began.
 type start struct {
-	at     time.Time
-	parent int
-	ticks  string // since the machine started, as the kernel says it: no two processes of one number have the same
+	at      time.Time
+	parent  int
+	session int
+	ticks   string // since the machine started, as the kernel says it: no two processes of one number have the same
 }
 
 func started(pid int) (start, error) {
@@ -156,7 +157,9 @@ func started(pid int) (start, error) {
 		return start{}, errors.New("the client's start is not known")
 	}
 	parent, err := strconv.Atoi(fields[1])
-	return start{now.Add(-time.Duration((uptime - since/ticks) * float64(time.Second))), parent, fields[19]}, err
+	session, sessionErr := strconv.Atoi(fields[3])
+	at := now.Add(-time.Duration((uptime - since/ticks) * float64(time.Second)))
+	return start{at, parent, session, fields[19]}, errors.Join(err, sessionErr)
 }
 
 // Confining is the verb confine, of approvalbot and of approvalbot-hook: a hook's replaced command starts the program

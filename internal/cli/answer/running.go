@@ -120,36 +120,51 @@ func (r running) has(c hook.Call, kind confine.Kind) bool {
 	return false
 }
 
-// alive reports whether the client has processes that began after that time, apart from this one and those between them.
+// alive reports whether the client has processes that began after that time, apart from this one and those between them, or
+// whether one has been left by such.
 func (r running) alive(since time.Time) bool {
-	parents, began := map[int]int{}, map[int]time.Time{}
 	all, err := os.ReadDir("/proc")
 	if err != nil {
 		return true
 	}
+	processes := map[int]start{}
 	for _, e := range all {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		if s, err := started(pid); err == nil { // else it has ended
-			parents[pid], began[pid] = s.parent, s.at
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			if s, err := started(pid); err == nil { // else it has ended
+				processes[pid] = s
+			}
 		}
 	}
-	for pid := os.Getpid(); pid != 0; pid = parents[pid] {
-		delete(began, pid)
+	return began(processes, r.client, os.Getpid(), since.Add(-time.Second)) // times of processes are rounded
+}
+
+// began reports whether a process began after that time that has the client above it and is not self or between them, or
+// that has lost what was between them: a shell that is killed leaves what it started in its session.
+func began(processes map[int]start, client, self int, since time.Time) bool {
+	between := map[int]bool{}
+	for pid := self; pid != 0; pid = processes[pid].parent {
+		between[pid] = true
 	}
-	for pid, at := range began {
-		if at.Before(since.Add(-time.Second)) { // times of processes are rounded
+	for pid, s := range processes {
+		if between[pid] || s.at.Before(since) {
 			continue
 		}
-		for ; pid != 0; pid = parents[pid] {
-			if parents[pid] == r.client {
+		if _, led := processes[s.session]; s.session == processes[client].session || !led && own(pid) {
+			return true
+		}
+		for ; pid != 0; pid = processes[pid].parent {
+			if processes[pid].parent == client {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// own reports whether a process is one of this user's.
+func own(pid int) bool {
+	_, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
+	return err == nil
 }
 
 // once is a context with which something is tried once.
