@@ -81,6 +81,10 @@ func overlay(args []string) error {
 			return err
 		}
 	}
+	// bwrap looks for the first process that it starts by its number in this namespace.
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NODEV|unix.MS_NOSUID|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("this machine does not let approvalbot show a call its own processes (%w); some containers forbid it", err)
+	}
 	// bwrap refuses capabilities. The signal that ends it with its parent is of this thread.
 	runtime.LockOSThread()
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,6 +33,23 @@ func TestOverlay_TheHostSeesNothingMeanwhile(t *testing.T) {
 	_ = cmd.Wait()
 	require.Equal(t, NothingKept, cmd.ProcessState.ExitCode())
 	require.Empty(t, differs(before, m.seenFiles()))
+}
+
+// What bwrap is told of its processes is of those in its namespace. It did not start where the host had no process of the
+// number that its first one has in there.
+func TestOverlay_ProcessesAreItsOwn(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	w, err := begin(m.state, m.ws)
+	require.NoError(t, err)
+	defer w.close()
+	cmd := overlaid("/usr/bin/readlink", []*Watch{w}, nil, []string{"/proc/self"})
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	said, err := cmd.Output()
+	require.NoError(t, err)
+	require.Equal(t, "1\n", string(said))
+	require.NoError(t, w.drop())
 }
 
 // A file that has another name, in the workspace or outside, is not written through it: the call's file is another one.
