@@ -92,20 +92,17 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv, confined []
 	if code := app.ExitStatus(got); code != nil {
 		return notRun(a, code, errors.New(show.Ending(got)))
 	}
-	exit, err := enters(ctx, a, got.Confined != nil) // before the claim: what ends while it waits has not spent its yes
-	if err != nil && ctx.Err() != nil {
-		return interrupted(ctx, a, c, got)
-	} else if err != nil {
+	claim, err := claimCall(ctx, a, c, got.ID, call, confined)
+	if err != nil {
+		return err
+	}
+	exit, err := enters(ctx, a, claim.Confined != nil) // behind the claim, for which there are five minutes
+	if err != nil {
+		reportResult(ctx, a, c, got.ID, api.ResultRequest{ClaimID: claim.ClaimID, Status: "failed", Summary: "not run: another command ran meanwhile"})
 		return notRun(a, app.ExitCode(app.ExitError), err)
 	}
 	defer exit()
-	claim, err := claimCall(ctx, a, c, got.ID, call, confined)
-	switch {
-	case err != nil:
-		return err
-	case (claim.Confined != nil) != (got.Confined != nil):
-		return confinedNotRun(ctx, a, c, got.ID, claim.ClaimID, errors.New("the approval and its claim differ in whether it runs confined"))
-	case claim.Confined != nil:
+	if claim.Confined != nil {
 		return runConfined(ctx, a, c, got.ID, claim, call)
 	}
 	return runClaimed(ctx, a, c, got.ID, claim.ClaimID, call)
