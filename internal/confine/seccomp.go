@@ -28,6 +28,7 @@ var refused = []uint32{
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
 	unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE, unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES, unix.SYS_SYSLOG,
+	unix.SYS_SECCOMP, // the kernel logs names of a command of which its own filter asks that
 }
 
 // ofOthers are system calls that change how a process is scheduled, and the arguments that are zero if it is the caller:
@@ -71,6 +72,7 @@ func filter() ([]byte, error) {
 	for _, call := range slices.Sorted(maps.Keys(ofOthers)) {
 		program = append(program, ownOnly(call, ofOthers[call])...)
 	}
+	program = append(program, noFilters()...)
 	program = append(program, keepImages()...)
 	program = append(program, requests()...)
 	raw, err := bpf.Assemble(append(program, bpf.RetConstant{Val: allow}))
@@ -105,6 +107,16 @@ func ownOnly(call uint32, offsets []uint32) []bpf.Instruction {
 		out = append(out, bpf.LoadAbsolute{Off: at, Size: 4}, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 2*(n-uint8(i)) - 1})
 	}
 	return append(out, bpf.RetConstant{Val: allow}, bpf.RetConstant{Val: fail | uint32(unix.EPERM)})
+}
+
+// noFilters refuses filters of the command's own, as a kernel without them does.
+func noFilters() []bpf.Instruction {
+	return []bpf.Instruction{
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_PRCTL, SkipTrue: 4},
+		bpf.LoadAbsolute{Off: offsetFirst, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.PR_SET_SECCOMP, SkipTrue: 1},
+		bpf.RetConstant{Val: fail | uint32(unix.EINVAL)}, bpf.RetConstant{Val: allow},
+	}
 }
 
 // keepImages lets a process believe that it has set the limit of its memory images, which stays what limits made it.

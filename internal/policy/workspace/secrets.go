@@ -56,7 +56,35 @@ func SecretLower(file string) bool {
 	if AnyPart(file, secretName) || secretPlace(file) {
 		return true
 	}
-	return secretBases.Has(strings.ReplaceAll(base, " ", "_")) || secretData(base) || dataAmongSecrets(file)
+	return secretBases.Has(strings.ReplaceAll(base, " ", "_")) || secretData(base) || dataAmongSecrets(file) || secretWord(file)
+}
+
+// secretWord reports a lower-case path in which a word of a name with blanks means a secret, as file managers name copies:
+// "id_rsa (copy)", "copy of .npmrc", "secrets (1)/db.yaml".
+func secretWord(file string) bool {
+	if strings.IndexByte(file, ' ') < 0 {
+		return false
+	}
+	parts := strings.Split(file, "/")
+	last := len(parts) - 1
+	among := slices.ContainsFunc(parts[:last], keepsSecrets)
+	keeps := false // a word of a folder's name does
+	for i, part := range parts {
+		if i < last && strings.IndexByte(part, ' ') < 0 {
+			continue
+		}
+		for _, w := range strings.Fields(part) {
+			w = strings.Trim(w, "()[]{}")
+			ext := path.Ext(w)
+			switch {
+			case secretName(w), i == last && (secretBases.Has(w) || secretData(w)),
+				i == last && (among || keeps) && len(ext) > 1 && dataEnds.Has(ext):
+				return true
+			}
+			keeps = keeps || keepsSecrets(w)
+		}
+	}
+	return false
 }
 
 // dataAmongSecrets reports a file of data in a directory of secrets.
