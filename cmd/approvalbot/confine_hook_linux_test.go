@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -143,7 +144,7 @@ func TestFlow_AHookConfines(t *testing.T) {
 	c.script("frob", "echo made > out.txt; cat "+secret+" 2>&1; exit $1\n")
 	decision, instead, _ := c.asks("toolu_1", "./frob 0 && echo 'it'\"'s done\"", "--confine")
 	require.Equal(t, "allow", decision)
-	require.Contains(t, instead, " confine --asked --workspace "+c.ws+" -- bash -c ")
+	require.Contains(t, instead, ".calls/toolu_1.call --workspace "+c.ws+" -- bash -c ")
 	require.NoFileExists(t, filepath.Join(c.ws, "out.txt"))
 	status, said := c.shell(instead)
 	require.Zero(t, status, said)
@@ -310,4 +311,22 @@ func TestK1_AHookAllowsNothingBesideAConfinedCommand(t *testing.T) {
 	c.event("PreToolUse", "toolu_bg", map[string]any{"command": "cat frob", "run_in_background": true}, nil, "--confine")
 	ends("toolu_bg", "cat frob", map[string]any{"backgroundTaskId": "b1"})
 	asks("toolu_6")
+
+	c.begins()
+	c.script("frob", "echo started; exec cat\n")
+	goesOn := c.command()
+	goesOn.Path, goesOn.Args = "/bin/sh", []string{"sh", "-c", confines("toolu_7")}
+	stdin, err := goesOn.StdinPipe()
+	require.NoError(t, err)
+	defer stdin.Close()
+	said, err := goesOn.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, goesOn.Start())
+	_, err = io.ReadFull(said, make([]byte, len("started\n")))
+	require.NoError(t, err)
+	decision, _, why = c.asks("toolu_mv4", "mv frob frob3", "--confine", "--limit", "4s")
+	require.Equal(t, "deny", decision, why)
+	ends("toolu_7", instead, map[string]any{"backgroundTaskId": "b2"})
+	require.Error(t, goesOn.Wait(), "it is ended, as no other command could run meanwhile")
+	allowed("toolu_mv5", "mv frob frob3")
 }

@@ -43,6 +43,8 @@ type Call struct {
 	// Confiner is approvalbot's own program and words before its verb confine, by which the call can run confined; empty
 	// if it cannot.
 	Confiner []string
+	// Allowed is where the hook has noted that the call may run confined now, for the command that does.
+	Allowed string
 
 	replaceable bool // a deny may replace its commands, see clineDeny
 }

@@ -128,7 +128,7 @@ func replaced(c Call, how api.Confined) jsontext.Value {
 		return nil
 	}
 	line, _ := c.shellCommand()
-	argv := append(slices.Clone(c.Confiner), "confine", "--asked")
+	argv := append(slices.Clone(c.Confiner), "confine", "--asked", c.Allowed)
 	for _, dir := range how.Writable {
 		argv = append(argv, "--workspace", dir)
 	}

@@ -35,12 +35,12 @@ func confinedInput(t require.TestingT, c Call) map[string]any {
 func TestConfined_TheCommandIsReplaced(t *testing.T) {
 	t.Parallel()
 	bash := func(params string) Call {
-		return Call{Tool: "Bash", Params: json.RawMessage(params), Justification: "try it", Confiner: []string{"/opt/approval bot"}}
+		return Call{Tool: "Bash", Params: json.RawMessage(params), Justification: "try it", Confiner: []string{"/opt/approval bot"}, Allowed: "1/2.calls/a.call"}
 	}
 	c := bash(`{"command":"./x 'a'","timeout":5}`)
 	require.Equal(t, []string{"v1"}, c.Request().Context.Confine)
 	require.Equal(t, map[string]any{"timeout": 5.0, "description": "try it",
-		"command": `'/opt/approval bot' confine --asked --workspace '/w 1' --show /go/pkg --readable .env -- bash -c './x '\''a'\'''`}, confinedInput(t, c))
+		"command": `'/opt/approval bot' confine --asked 1/2.calls/a.call --workspace '/w 1' --show /go/pkg --readable .env -- bash -c './x '\''a'\'''`}, confinedInput(t, c))
 
 	for name, c := range map[string]Call{
 		"another tool":      {Tool: "Read", Params: json.RawMessage(`{"command":"./x"}`), Confiner: c.Confiner},

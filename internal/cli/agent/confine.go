@@ -29,6 +29,6 @@ func newConfineCommand(a *app.App) *cobra.Command {
 	cmd.Flags().StringArrayVar(&f.Workspaces, "workspace", nil, "folder that the command may change; may be given several times (else the working directory)")
 	cmd.Flags().StringArrayVar(&f.Show, "show", nil, "one more folder that it may read, such as ~/go/pkg/mod; may be given several times. Secrets in it are not hidden")
 	cmd.Flags().StringArrayVar(&f.Readable, "readable", nil, "name of files of the workspace that are not hidden as secrets; may be given several times")
-	cmd.Flags().BoolVar(&f.Asked, "asked", false, "for the commands that a hook replaces: the desk was asked, and asks people if the command comes again after it failed")
+	cmd.Flags().StringVar(&f.Asked, "asked", "", "for the commands that a hook replaces: the call for which the desk was asked, which asks people if it comes again after it failed")
 	return cmd
 }

@@ -159,8 +159,8 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 		c.From = place(ctx, c.Workdir, c.From)
 	}
 	calls, err := runningOf(f.Caller)
-	if err == nil && e.Phase == hook.After && c.Ended() {
-		calls.end(c)
+	if err == nil && e.Phase == hook.After {
+		calls.over(c)
 	}
 	confines := func() []string { return nil }
 	if f.Confine && e.Confines() { // what the client's first call sees is remembered, so each call looks
@@ -178,13 +178,13 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	switch {
 	case v.Confined != nil: // a call that may run confined alone is denied if it cannot be confined any more
 		c.Confiner = confines() // looked at again, as the answer may come hours later
-		if calls.begin(once(), c, confine.Confined, false) != nil {
+		if c.Allowed = calls.asked(c); calls.begin(once(), c, confine.Confined) != nil {
 			c.Confiner = nil
 		}
 	case v.Allow && f.Confine && c.Runs() && calls.dir != "":
 		ctx, stop := context.WithDeadline(ctx, earlier(until, time.Now().Add(waitTime)))
 		defer stop()
-		if calls.begin(ctx, c, confine.Unconfined, f.Silent) != nil {
+		if calls.begin(ctx, c, confine.Unconfined) != nil {
 			v = hook.Verdict{Why: "a confined command of this session still runs; when it has ended, make the same call again"}
 		}
 	}

@@ -40,7 +40,7 @@ func confiner(f Flags, event string, body []byte) []string {
 	if err != nil {
 		return nil
 	}
-	since, err := started(client)
+	since, err := startOf(client)
 	if err != nil {
 		return nil
 	}
@@ -72,6 +72,9 @@ func confiner(f Flags, event string, body []byte) []string {
 // notAlone is seen where something else may judge or change commands.
 const notAlone = "not alone"
 
+// clients is the folder, beside the state of confined calls, with what is remembered of processes of Claude Code.
+const clients = "claude-code"
+
 // recordOf is the file in which it is remembered what a client's process saw.
 func recordOf(client int, ticks string) (string, error) {
 	state, err := confine.State(os.Getenv("HOME"), os.Getenv("XDG_STATE_HOME"))
@@ -79,7 +82,7 @@ func recordOf(client int, ticks string) (string, error) {
 		return "", err
 	}
 	numbers, err := os.Readlink("/proc/self/ns/pid") // in which the client has its number
-	return filepath.Join(filepath.Dir(state), "claude-code", strings.Trim(numbers, "pid:[]"), fmt.Sprintf("%d-%s", client, ticks)), err
+	return filepath.Join(filepath.Dir(state), clients, strings.Trim(numbers, "pid:[]"), fmt.Sprintf("%d-%s", client, ticks)), err
 }
 
 // alwaysSaw reports whether a client's process saw the same of its settings when it started as at each call since, and
@@ -138,7 +141,7 @@ type start struct {
 	ticks   string // since the machine started, as the kernel says it: no two processes of one number have the same
 }
 
-func started(pid int) (start, error) {
+func startOf(pid int) (start, error) {
 	now := time.Now()
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
@@ -168,7 +171,7 @@ type Confining struct {
 	Workspaces []string // that the command may change; empty: the working directory
 	Show       []string // folders that it may read, too
 	Readable   []string // names of files of the workspaces that are not hidden as secrets
-	Asked      bool     // the desk was asked for the command, and asks people if it comes again after it failed
+	Asked      string   // the call for which the desk was asked, see [running.asked]; it asks people if that comes again after it failed
 }
 
 // Run runs a command confined, with the variables HOME and XDG_STATE_HOME of its environment, and gives the exit status.
@@ -180,7 +183,7 @@ func (f Confining) Run(ctx context.Context, s Streams, environ, argv []string) i
 	case err != nil:
 		fmt.Fprintf(s.Stderr, "approvalbot: %s\n", display.Escape(err.Error()))
 	}
-	if f.Asked && status != 0 {
+	if f.Asked != "" && status != 0 {
 		fmt.Fprintln(s.Stderr, AgainAsks)
 	}
 	return status
@@ -209,10 +212,8 @@ func (f Confining) run(ctx context.Context, s Streams, environ, argv []string) (
 	if state, err = confine.State(home, state); err != nil {
 		return confine.NotConfined, err
 	}
-	if f.Asked {
-		until, stop := context.WithTimeout(ctx, startTime)
-		defer stop()
-		leave, err := confine.Enter(until, state, confine.Confined, s.Stderr, nil)
+	if f.Asked != "" {
+		leave, err := enterAsked(ctx, filepath.Join(filepath.Dir(state), clients), f.Asked, s.Stderr)
 		if err != nil {
 			return confine.NotConfined, err
 		}
@@ -231,7 +232,7 @@ func runConfined(ctx context.Context, args []string, s Streams) int {
 	for name, list := range map[string]*[]string{"workspace": &f.Workspaces, "show": &f.Show, "readable": &f.Readable} {
 		set.Func(name, "", func(value string) error { *list = append(*list, value); return nil })
 	}
-	set.BoolVar(&f.Asked, "asked", false, "")
+	set.StringVar(&f.Asked, "asked", "", "")
 	err := set.Parse(args)
 	if err == nil && set.NArg() == 0 {
 		err = errors.New("no command was given; usage: approvalbot-hook confine [flags] -- CMD [ARG...]")

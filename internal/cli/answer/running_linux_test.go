@@ -1,10 +1,13 @@
 package answer
 
 import (
+	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,68 +17,114 @@ import (
 	"approvalbot/internal/hook"
 )
 
-// Of a call that has no end, since its user interrupted it, the client's processes tell: it counts for as long as one began
-// after it was allowed, and for half a minute if none has.
-func TestRunning_ACallWithoutAnEnd(t *testing.T) {
-	state := t.TempDir()
-	r := running{dir: filepath.Join(state, "1.calls"), state: state, client: os.Getpid()}
-	call := func(id, line string) hook.Call {
-		return hook.Call{ID: id, Tool: "Bash", Params: []byte(`{"command":"` + line + `"}`)}
-	}
-	allow := func(id, line string, ago time.Duration) {
-		t.Helper()
-		require.NoError(t, r.begin(once(), call(id, line), confine.Unconfined, false))
-		at := time.Now().Add(-ago)
-		require.NoError(t, os.Chtimes(r.file(call(id, line)), at, at))
-	}
-	next := call("next", "./x")
-	require.True(t, r.free(next))
-	require.False(t, r.free(call("", "./x")), "nobody could say that it has ended")
-	allow("a", "mv a b", time.Second)
-	require.False(t, r.free(next))
-	require.True(t, r.free(call("a", "mv a b")), "the same call again")
-	child := exec.Command("cat")
-	stdin, err := child.StdinPipe()
+// body is a call as a hook's body says it, also behind it.
+func body(t *testing.T, event, id, line string, more ...string) hook.Call {
+	t.Helper()
+	rt, _ := hook.Find("claude-code")
+	e, ok := rt.Event(event)
+	require.True(t, ok)
+	response := strings.Join(append(more, `"tool_response": {"stdout": ""}`), ",")
+	c, err := e.Decode(fmt.Appendf(nil, `{"hook_event_name": %q, "tool_use_id": %q, "session_id": "s", "tool_name": "Bash", "tool_input": {"command": %q}, %s}`,
+		event, id, line, response))
 	require.NoError(t, err)
-	require.NoError(t, child.Start())
-	allow("a", "mv a b", time.Minute)
-	require.False(t, r.free(next))
-	require.NoError(t, r.begin(once(), call("b", "mv b c"), confine.Unconfined, false), "beside each other")
-	r.end(call("b", ""))
-	require.NoError(t, stdin.Close())
-	require.NoError(t, child.Wait())
-	r.client = child.Process.Pid // which has none
-	allow("a", "mv a b", -2*startTime)
-	require.False(t, r.free(next), "it has just been allowed, by a clock that was changed since")
+	return c
+}
 
-	allow("a", "setsid mv a b", time.Hour)
-	r.end(call("a", ""))
-	require.False(t, r.free(next), "it may have left processes")
-	require.NoError(t, os.Remove(r.file(call("a", ""))))
-	require.NoError(t, r.begin(once(), call("a", "mv a b"), confine.Unconfined, true))
-	past := time.Now().Add(-time.Hour)
-	require.NoError(t, os.Chtimes(r.file(call("a", "")), past, past))
-	require.False(t, r.free(next), "its user may not have answered yet")
-	r.end(call("a", ""))
-	require.NoError(t, r.begin(once(), call("c", "./x"), confine.Confined, false))
-	require.Error(t, r.begin(once(), call("d", "mv a b"), confine.Unconfined, false))
-	require.True(t, r.free(next))
-	past = time.Now().Add(-time.Minute)
-	require.NoError(t, os.Chtimes(r.file(call("c", "")), past, past))
-	leave, err := confine.Enter(once(), state, confine.Confined, os.Stderr, nil) // as the command itself does
-	require.NoError(t, err)
-	require.Error(t, r.begin(once(), call("d", "mv a b"), confine.Unconfined, false))
-	leave()
-	require.NoError(t, r.begin(once(), call("d", "mv a b"), confine.Unconfined, false))
-	require.NoError(t, os.Chmod(r.dir, 0o600))
-	if os.Geteuid() != 0 {
-		require.False(t, r.free(next), "it cannot be read")
+// An unconfined call counts until the client says that it has ended; and if it says that it goes on, or that it failed in another
+// way than with a status, until no process is left that began after it was allowed.
+func TestRunning_Unconfined(t *testing.T) {
+	r := running{dir: filepath.Join(t.TempDir(), "1.calls"), client: os.Getpid()}
+	allow := func(id, line string, kind confine.Kind) hook.Call {
+		t.Helper()
+		c := body(t, "PreToolUse", id, line)
+		require.NoError(t, r.begin(once(), c, kind))
+		return c
 	}
-	require.NoError(t, os.Chmod(r.dir, 0o700))
+	next := body(t, "PreToolUse", "next", "./x")
+	require.True(t, r.free(next))
+	require.False(t, r.free(hook.Call{Tool: "Bash", Params: next.Params}), "nobody could say that it has ended")
+	a := allow("a", "mv a b", confine.Unconfined)
+	hourAgo := time.Now().Add(-time.Hour)
+	require.NoError(t, os.Chtimes(r.file(a), hourAgo, hourAgo))
+	require.False(t, r.free(next), "the client may start it late")
+	require.True(t, r.free(a), "the same call again")
+	allow("b", "mv b c", confine.Unconfined)
+	r.over(body(t, "PostToolUse", "b", "mv b c"))
+	require.False(t, r.free(next))
+	r.over(body(t, "PostToolUse", "a", "mv a b"))
+	require.True(t, r.free(next))
+
+	for event, more := range map[string]string{
+		"PostToolUseFailure": `"error": "interrupted", "is_interrupt": true`,
+		"PostToolUse":        `"tool_response": {"backgroundTaskId": "1"}`,
+	} {
+		child := exec.Command("cat")
+		stdin, err := child.StdinPipe()
+		require.NoError(t, err)
+		a = allow("a", "mv a b", confine.Unconfined)
+		require.NoError(t, child.Start())
+		text := fmt.Sprintf(`{"hook_event_name": %q, "tool_use_id": "a", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "mv a b"}, %s}`, event, more)
+		rt, _ := hook.Find("claude-code")
+		e, _ := rt.Event(event)
+		c, err := e.Decode([]byte(text))
+		require.NoError(t, err)
+		r.over(c)
+		require.FileExists(t, r.file(a), event)
+		require.False(t, r.free(next), event)
+		require.NoError(t, stdin.Close())
+		require.NoError(t, child.Wait())
+		require.NoError(t, os.Remove(r.file(a)))
+	}
+
+	a = allow("a", "setsid mv a b", confine.Unconfined)
+	r.over(body(t, "PostToolUse", "a", "setsid mv a b"))
+	require.False(t, r.free(next), "it may have left processes that nobody finds")
+	require.NoError(t, os.Remove(r.file(a)))
+	if os.Geteuid() != 0 {
+		require.NoError(t, os.Chmod(r.dir, 0))
+		require.False(t, r.free(next), "it cannot be read")
+		require.NoError(t, os.Chmod(r.dir, 0o700))
+	}
+}
+
+// A confined call keeps unconfined ones from running until it has ended. If it does not start within half a minute, it does
+// not run at all.
+func TestRunning_Confined(t *testing.T) {
+	dir := t.TempDir()
+	r := running{dir: filepath.Join(dir, "ns", "1.calls"), client: os.Getpid()}
+	c, move := body(t, "PreToolUse", "c", "./x"), body(t, "PreToolUse", "d", "mv a b")
+	moves := func() bool { return r.begin(once(), move, confine.Unconfined) == nil }
+	starts := func() (leave func(), err error) { return enterAsked(t.Context(), dir, r.asked(c), io.Discard) }
+	allow := func() {
+		t.Helper()
+		require.NoError(t, r.begin(once(), c, confine.Confined))
+	}
+	allow()
+	require.False(t, moves())
+	require.True(t, r.free(body(t, "PreToolUse", "e", "./y")))
+	leave, err := starts()
+	require.NoError(t, err)
+	_, err = starts()
+	require.ErrorContains(t, err, "it runs already")
+	require.False(t, moves())
+	leave()
+	require.True(t, moves())
+	r.over(body(t, "PostToolUse", "d", "mv a b"))
+	r.over(body(t, "PostToolUse", "c", "./x"))
+	require.NoFileExists(t, r.file(c))
+
+	allow()
+	past := time.Now().Add(-startTime)
+	require.NoError(t, os.Chtimes(r.file(c), past, past))
+	require.True(t, moves())
+	_, err = starts()
+	require.ErrorContains(t, err, "a command must start within 30s after it was allowed")
+	_, err = enterAsked(t.Context(), dir, "../x", io.Discard)
+	require.ErrorContains(t, err, "names no call")
 }
 
 // A process of a call is one that the client has started since, or that such a one has left: no other one is.
-func TestBegan(t *testing.T) {
+func TestAfterwards(t *testing.T) {
 	t.Parallel()
 	allowed := time.Now()
 	before, after := allowed.Add(-time.Hour), allowed.Add(time.Minute)
@@ -98,6 +147,6 @@ func TestBegan(t *testing.T) {
 	} {
 		all := maps.Clone(usual)
 		maps.Copy(all, c.more)
-		require.Equal(t, c.yes, began(all, client, me, allowed), name)
+		require.Equal(t, c.yes, afterwards(all, client, me, allowed), name)
 	}
 }
