@@ -140,14 +140,15 @@ func keepImages() []bpf.Instruction {
 // requests lets through what programs ask of terminals, pipes and sockets, and a few questions to files. Those of file
 // systems are refused: some exchange the contents of files and leave their times as they are.
 func requests() []bpf.Instruction {
+	never := []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD, unix.SIOCGIFBR, unix.SIOCSIFBR, unix.SIOCGIFVLAN, unix.SIOCSIFVLAN} // these load modules
 	exact := []uint32{unix.FICLONE, unix.FICLONERANGE, unix.FS_IOC_GETFLAGS}
-	n := uint8(len(exact))
+	m, n := uint8(len(never)), uint8(len(exact))
 	out := []bpf.Instruction{
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_IOCTL, SkipTrue: n + 9},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_IOCTL, SkipTrue: m + n + 6},
 		bpf.LoadAbsolute{Off: offsetSecond, Size: 4},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCSTI, SkipTrue: n + 5},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCLINUX, SkipTrue: n + 4},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCSETD, SkipTrue: n + 3}, // has the kernel load a module
+	}
+	for i, v := range never {
+		out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: m - uint8(i) + n + 2})
 	}
 	for i, v := range exact {
 		out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: n - uint8(i) + 3})

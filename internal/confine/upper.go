@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -29,7 +30,9 @@ type judgement struct {
 	meanwhile map[string]bool // names that a program of the host changed since the call began, and the call too
 	changed   int
 	deep      bool
-	names     int // that the call left; a long one counts several times
+	left      bool // a socket or a pipe by a new name, which is not copied
+	took      bool // one of the host's is gone
+	names     int  // that the call left; a long one counts several times
 	plan
 }
 
@@ -68,6 +71,9 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 	if j.deep {
 		return nil, fmt.Errorf("the call made folders more than %d levels deep, or with names of more than %d "+
 			"bytes", deepest, longest)
+	}
+	if j.left && j.took {
+		return nil, errors.New("the call moved a socket or a pipe, which is not copied back")
 	}
 	return j, nil
 }
@@ -223,6 +229,7 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 		*list = append(*list, change{rel, u, l})
 		j.changed++
 	default: // a socket or a pipe, which lived in the call, or is the host's and had its mode or time changed
+		j.left = j.left || !was
 		if l.Mode != 0 && kind(l) != kind(u) {
 			j.removals = append(j.removals, change{rel, unix.Stat_t{}, l})
 		}
@@ -303,6 +310,7 @@ func (j *judgement) gone(low int, name, rel string, p place, depth int) error {
 		j.protected[rel] = true
 	}
 	isDir := kind(l) == unix.S_IFDIR
+	j.took = j.took || slices.Contains([]uint32{unix.S_IFSOCK, unix.S_IFIFO}, kind(l))
 	if j.since(l) || isDir && j.before.dirs[rel].inode != inodeOf(l) {
 		j.meanwhile[rel] = true
 	}
