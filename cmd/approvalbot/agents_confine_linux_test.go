@@ -39,7 +39,7 @@ func confinedClient(t *testing.T) (c confiner, l *live.Lab, own func()) {
 		}))
 	}
 	own()
-	c = newConfinerIn(t, home, l.Project, confineUnsure)
+	c = newConfinerIn(t, ordinary, home, l.Project, confineUnsure)
 	version := c.command()
 	version.Path, version.Args, version.Env = live.Find("claude-code", path), []string{"claude", "--version"}, []string{"HOME=" + l.Home, "PATH=" + path}
 	if said, err := version.CombinedOutput(); err != nil {

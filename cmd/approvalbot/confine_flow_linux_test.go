@@ -27,6 +27,7 @@ const ordinary = 65534
 type confiner struct {
 	*rig
 	home, ws, program, client string
+	uid                       int
 }
 
 func newConfiner(t *testing.T, tools string) confiner {
@@ -34,7 +35,7 @@ func newConfiner(t *testing.T, tools string) confiner {
 	home, err := os.MkdirTemp("", "confiner-")
 	require.NoError(t, err)
 	t.Cleanup(func() { removeState(t, home) })
-	return newConfinerIn(t, home, filepath.Join(home, "ws"), tools)
+	return newConfinerIn(t, ordinary, home, filepath.Join(home, "ws"), tools)
 }
 
 // removeState removes a home with the state of confined calls, which cannot be listed.
@@ -43,9 +44,9 @@ func removeState(t *testing.T, home string) {
 	require.NoError(t, os.RemoveAll(home))
 }
 
-func newConfinerIn(t *testing.T, home, ws, tools string) confiner {
+func newConfinerIn(t *testing.T, uid int, home, ws, tools string) confiner {
 	t.Helper()
-	c := confiner{home: home, ws: ws, program: filepath.Join(home, "bin", "approvalbot"), client: filepath.Join(home, "client.yaml")}
+	c := confiner{uid: uid, home: home, ws: ws, program: filepath.Join(home, "bin", "approvalbot"), client: filepath.Join(home, "client.yaml")}
 	c.rig = newRig(t, func(r *rig) {
 		r.agentHas = ", agentId: main, mayConfine: true"
 		r.top = "agents: {list: [{id: main, workspace: [" + c.ws + "]}]}\n"
@@ -62,7 +63,7 @@ func newConfinerIn(t *testing.T, home, ws, tools string) confiner {
 	require.NoError(t, os.WriteFile(c.client, file, 0o600))
 	if os.Geteuid() == 0 {
 		for _, name := range []string{home, c.ws, c.client} {
-			require.NoError(t, os.Chown(name, ordinary, ordinary))
+			require.NoError(t, os.Chown(name, uid, uid))
 		}
 	}
 	check := c.command("confine", "--", "true")
@@ -80,7 +81,7 @@ func (c confiner) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(c.program, args...)
 	cmd.Dir, cmd.Env = c.ws, []string{"HOME=" + c.home, "PATH=/usr/bin:/bin"}
 	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinary, Gid: ordinary}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(c.uid), Gid: uint32(c.uid)}}
 	}
 	return cmd
 }

@@ -64,7 +64,7 @@ func Enter(ctx context.Context, state string, kind Kind, says io.Writer, also fu
 }
 
 // aboveScripts is higher than the descriptors that scripts name.
-const aboveScripts = 200
+const aboveScripts = 787
 
 // locked opens a file of the state and locks it.
 func locked(state, name string, how int) (*os.File, error) {

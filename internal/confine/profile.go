@@ -168,7 +168,7 @@ func (w *Watch) unknown(ctx context.Context) []string {
 		fmt.Fprintf(&ask, "%x\n", sum)
 		known = append(known, rel)
 	}
-	if len(known) == 0 || !w.before.Repos[".git"] {
+	if len(known) == 0 || !w.before.Repos[".git"] || !w.ownObjects() {
 		return w.Secrets
 	}
 	// A repository of our own, so that only the objects are the workspace's: no setting, no HEAD.
@@ -189,6 +189,31 @@ func (w *Watch) unknown(ctx context.Context) []string {
 		}
 	}
 	return w.Secrets
+}
+
+// ownObjects reports whether all objects of the workspace's repository lie in it: those that lie outside, by way of alternates or
+// links, no call can read.
+func (w *Watch) ownObjects() bool {
+	root, err := os.OpenRoot(w.Root)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	const objects = ".git/objects"
+	if info, err := root.Lstat(objects); err != nil || !info.IsDir() {
+		return false
+	}
+	if _, err := root.Lstat(objects + "/info/alternates"); !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	for _, dir := range []string{objects, objects + "/pack"} {
+		all, err := fs.ReadDir(root.FS(), dir)
+		link := func(e fs.DirEntry) bool { return e.Type() == fs.ModeSymlink }
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(all, link) {
+			return false
+		}
+	}
+	return true
 }
 
 // read gives a small file of the workspace that is reached through no link.

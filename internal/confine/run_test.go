@@ -304,6 +304,23 @@ func TestK1_SecretsInARepository(t *testing.T) {
 	said, code := m.confined(t, `cat .git/git-crypt/keys/default; git log -1 --format=%s fix-token`)
 	require.NotContains(t, said, secretText)
 	require.Equal(t, 0, code, said)
+
+	// What is committed is shown, if it is in objects that the call can read.
+	shared := newMachine(t)
+	shared.sh(t, shared.home, `git init -q other; cd other; echo `+secretText+` >prod.env; git add -f prod.env; git commit -qm x; cp prod.env $HOME/ws/prod.env`)
+	cat := func(yes bool) {
+		t.Helper()
+		said, _ := shared.confined(t, `cat prod.env`)
+		require.Equal(t, yes, strings.Contains(said, secretText), said)
+	}
+	cat(false)
+	shared.sh(t, shared.ws, `echo $HOME/other/.git/objects >.git/objects/info/alternates; git cat-file -e $(git hash-object prod.env)`)
+	cat(false)
+	shared.sh(t, shared.ws, `rm .git/objects/info/alternates; mv .git/objects/pack $HOME/pack; ln -s $HOME/pack .git/objects/pack
+		cd $HOME/other; git repack -adq; cp .git/objects/pack/* $HOME/pack; cd $HOME/ws; git cat-file -e $(git hash-object prod.env)`)
+	cat(false)
+	shared.sh(t, shared.ws, `rm .git/objects/pack; mv $HOME/pack .git/objects/pack`)
+	cat(true)
 }
 
 // K2: file systems are asked nothing by which contents change and times do not; terminals work.
@@ -659,6 +676,9 @@ func TestRun_ACallThatLeavesTooMuchKeepsNothing(t *testing.T) {
 	m.refused(t, ".", `for i in $(seq 401); do echo x >f$i.pem; done`, "f1.pem")
 	m.refused(t, ".", `echo x >h; for i in $(seq 410); do ln h h$i; done; ln h k.pem`, "k.pem")
 	m.refused(t, ".", `mkdir k; for i in $(seq 410); do echo x >k/$i; done; ln -s k .aws`, ".aws")
+	said, code := m.confined(t, `seq 20001 | xargs mkdir`)
+	require.Equal(t, NothingKept, code, said)
+	require.Contains(t, said, "more than 20000 folders")
 	m.sh(t, m.ws, `mkdir gone`)
 	m.ws += "/gone"
 	cmd := m.wrapped(`echo ready; sleep 1000`)
@@ -671,7 +691,7 @@ func TestRun_ACallThatLeavesTooMuchKeepsNothing(t *testing.T) {
 	_ = cmd.Wait()
 	m.ws = m.home + "/ws"
 	m.sh(t, m.ws, `rm -r gone`)
-	said, code := m.confined(t, `true`)
+	said, code = m.confined(t, `true`)
 	require.Equal(t, 0, code, said)
 }
 

@@ -32,7 +32,8 @@ type judgement struct {
 	deep      bool
 	left      bool // a socket or a pipe by a new name, which is not copied
 	took      bool // one of the host's is gone
-	names     int  // that the call left; a long one counts several times
+	folders   int
+	names     int // that the call left; a long one counts several times
 	plan
 }
 
@@ -52,6 +53,10 @@ func (c change) mode() uint32 { return c.up.Mode & 01777 &^ (0002 &^ c.low.Mode)
 
 // mostNames bounds how long it takes to judge what a call left: two million usual names, or some 70,000 of 4 KB.
 const mostNames = 4 << 20
+
+// mostFolders bounds how many folders a call may leave: each takes some tenths of a millisecond when it is copied back, and one of the
+// user's watches in later calls.
+const mostFolders = 20_000
 
 // judge looks at each name that a call made, changed or removed. It changes nothing. Symbolic links are protected, each of
 // them: where one leads depends on other links and on folders, which later commands change without a question.
@@ -210,6 +215,9 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 	}
 	switch kind(u) {
 	case unix.S_IFDIR:
+		if j.folders++; j.folders > mostFolders {
+			return fmt.Errorf("the call made or changed more than %d folders", mostFolders)
+		}
 		hidden, err := opaque(up, name)
 		if err != nil {
 			return err

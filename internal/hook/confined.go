@@ -25,10 +25,11 @@ const (
 	ConfigChange   = "ConfigChange"        // before it goes by others, which may be gone again at the next call
 	DirectoryAdded = "DirectoryAdded"      // it goes by the skills of another folder, too; no file says so
 	pageTyped      = "UserPromptExpansion" // a person calls a skill or a command; the model does with the tool Skill
+	Prompted       = "UserPromptSubmit"    // a person writes: what they interrupted before does not run any more, and no event says so
 )
 
 // Looking are these events.
-var Looking = []string{SessionStart, ConfigChange, DirectoryAdded, pageTyped}
+var Looking = []string{SessionStart, ConfigChange, DirectoryAdded, pageTyped, Prompted}
 
 // Looks reports whether that event of the runtime is one of [Looking].
 func (r Runtime) Looks(event string) bool {
@@ -96,21 +97,20 @@ func (c Call) shellCommand() (line string, background bool) {
 
 // quiet are the tools of Claude Code that start no program and give no file another name.
 var quiet = lazy.Words(`Read Write Edit MultiEdit NotebookEdit NotebookRead Glob Grep LS WebFetch WebSearch TodoWrite TaskCreate TaskGet TaskList
-	TaskUpdate TaskOutput TaskStop Agent Task Skill AskUserQuestion EnterPlanMode ExitPlanMode KillShell KillBash BashOutput ToolSearch
-	SendMessage ListMcpResourcesTool ReadMcpResourceTool`)
+	TaskUpdate TaskOutput TaskStop Agent Task ListAgents ReportFindings Skill AskUserQuestion EnterPlanMode ExitPlanMode KillShell KillBash
+	BashOutput ToolSearch SendMessage ListMcpResourcesTool ReadMcpResourceTool`)
 
-// Runs reports whether a call of Claude Code may start programs or rename files.
-func (c Call) Runs() bool { return !quiet.Has(c.Tool) }
-
-// Outlives reports whether what the call starts may go on after the client said that it ended, where it is no process of
-// the client's any more. Policy asks about all that a shell starts in the background, but a time limit, for example, kills a
-// shell, and not what that started.
-func (c Call) Outlives() bool {
-	line, _ := c.shellCommand()
-	return c.Tool != "Bash" && !strings.HasPrefix(c.Tool, "mcp__") || detaches.MatchString(line)
+// Runs reports whether a call of Claude Code may start programs, or rename or copy files.
+func (c Call) Runs() bool {
+	var in struct {
+		Isolation *jsontext.Value `json:"isolation"` // an agent in a worktree of its own, which the client makes
+	}
+	agent := c.Tool == "Agent" || c.Tool == "Task"
+	return !quiet.Has(c.Tool) || agent && (jsonv2.Unmarshal(c.Params, &in) != nil || in.Isolation != nil)
 }
 
-var detaches = lazy.Pattern(`\b(?:setsid|busybox|toybox|unbuffer)\b|\btimeout\s+["']?-|(?s)\btimeout\b.*\b(?:timeout|bash|sh|zsh|dash|ksh|mksh)\b`)
+// Alone reports whether all that the call starts has ended with it, or was left without a parent, if the client says so.
+func (c Call) Alone() bool { return c.Tool == "Bash" || strings.HasPrefix(c.Tool, "mcp__") }
 
 // confine are the profiles by which the call can run confined; nil if it cannot.
 func (c Call) confine() []string {

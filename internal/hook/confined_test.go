@@ -99,30 +99,13 @@ func TestAdversary_K6_TheReplacedCommandIsTheLine(t *testing.T) {
 	})
 }
 
-// A call whose processes may go on, where no client finds them, is told from others by its words.
-func TestCall_Outlives(t *testing.T) {
+// What may start programs or copy files is told from what does neither.
+func TestCall_Runs(t *testing.T) {
 	t.Parallel()
-	bash := func(line string) Call {
-		return Call{Tool: "Bash", Params: encode(map[string]string{"command": line})}
+	for _, c := range []Call{{Tool: "Bash"}, {Tool: "mcp__files__move"}, {Tool: "Monitor"}, {Tool: "Agent", Params: []byte(`{"isolation": "worktree"}`)}, {Tool: "Task", Params: []byte(`[]`)}} {
+		require.True(t, c.Runs(), c.Tool)
 	}
-	for line, yes := range map[string]bool{
-		"mv a b":                              false,
-		"timeout 60 go test ./...":            false,
-		"cat timeouts.txt && ls busyboxes":    false,
-		"setsid mv a b":                       true,
-		"nice setsid mv a b":                  true,
-		"timeout -s KILL 1 flock x mv a b":    true,
-		"timeout --foreground 1 cat":          true,
-		"timeout 1 bash -c 'mv a b'":          true,
-		"timeout 1 timeout 9 cat a":           true,
-		"timeout 1 \\\n nice timeout 9 cat a": true,
-		"busybox timeout 1 cat a":             true,
-		"unbuffer cat a":                      true,
-	} {
-		require.Equal(t, yes, bash(line).Outlives(), line)
+	for _, c := range []Call{{Tool: "Edit"}, {Tool: "Agent", Params: []byte(`{"prompt": "x"}`)}} {
+		require.False(t, c.Runs(), c.Tool)
 	}
-	require.False(t, Call{Tool: "mcp__files__move"}.Outlives())
-	require.True(t, Call{Tool: "Monitor"}.Outlives(), "a tool that is not known")
-	require.True(t, Call{Tool: "mcp__files__move"}.Runs())
-	require.False(t, Call{Tool: "Edit"}.Runs())
 }

@@ -130,6 +130,9 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	e := rt.EventOf(body)
 	if len(words) == 2 && rt.Looks(words[1]) {
 		confiner(f, words[1], body)
+		if calls, err := runningOf(f.Caller); err == nil && words[1] == hook.Prompted {
+			calls.interrupted()
+		}
 		return 0
 	}
 	if len(words) == 2 {
@@ -165,7 +168,7 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	confines := func() []string { return nil }
 	if f.Confine && e.Confines() { // what the client's first call sees is remembered, so each call looks
 		confines = func() []string { return confiner(f, e.Name, body) }
-		if own := confines(); c.Confinable() && calls.free(c) {
+		if own := confines(); c.Confinable() && calls.free(ctx, c) {
 			c.Confiner = own
 		}
 	}

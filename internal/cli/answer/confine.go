@@ -135,10 +135,9 @@ const ticks = 100
 
 // start is when a process began.
 type start struct {
-	at      time.Time
-	parent  int
-	session int
-	ticks   string // since the machine started, as the kernel says it: no two processes of one number have the same
+	at     time.Time
+	parent int
+	ticks  string // since the machine started, as the kernel says it: no two processes of one number have the same
 }
 
 func startOf(pid int) (start, error) {
@@ -160,9 +159,8 @@ func startOf(pid int) (start, error) {
 		return start{}, errors.New("the client's start is not known")
 	}
 	parent, err := strconv.Atoi(fields[1])
-	session, sessionErr := strconv.Atoi(fields[3])
 	at := now.Add(-time.Duration((uptime - since/ticks) * float64(time.Second)))
-	return start{at, parent, session, fields[19]}, errors.Join(err, sessionErr)
+	return start{at, parent, fields[19]}, err
 }
 
 // Confining is the verb confine, of approvalbot and of approvalbot-hook: a hook's replaced command starts the program

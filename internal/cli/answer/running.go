@@ -22,18 +22,20 @@ import (
 type running struct {
 	dir    string // empty: there is none
 	client int
+	all    func() map[int]start // the machine's processes
 }
 
 const (
-	startTime = 30 * time.Second // in which a confined command must start after it was allowed
-	waitTime  = 10 * time.Minute // for confined commands; Claude Code ends its own in that time
+	startTime = 30 * time.Second       // in which a confined command must start after it was allowed
+	shortTime = 300 * time.Millisecond // in which most commands end beside which a call could not run confined
+	waitTime  = 10 * time.Minute       // for confined commands; Claude Code ends its own in that time
 
 	callEnd = ".call" // beside files of locks
 
 	// What is noted of a call, beside its kind:
-	started = "started " // confined, by the process of that number; it holds a lock until it ends
-	left    = "left"     // unconfined, and the client has gone on; its processes may not have ended
-	outlive = "outlive"  // unconfined, and some processes may go on that nobody finds
+	started  = "started " // confined, by the process of that number; it holds a lock until it ends
+	left     = "left"     // unconfined, and the client has gone on; its processes may not have ended
+	orphaned = "orphaned" // unconfined, and it has ended, but some processes were left
 )
 
 func runningOf(client int) (running, error) {
@@ -42,21 +44,33 @@ func runningOf(client int) (running, error) {
 		return running{}, err
 	}
 	name, err := recordOf(client, since.ticks)
-	return running{name + ".calls", client}, err
+	return running{name + ".calls", client, processes}, err
 }
 
-// begin notes that a call runs, as soon as none of the other kind does. It tries at least once.
-func (r running) begin(ctx context.Context, c hook.Call, kind confine.Kind) error {
-	what := string(kind)
-	if kind == confine.Unconfined && c.Outlives() {
-		what = outlive
+// begin notes that a call runs, as soon as none of the other kind does. It tries at least once. No call is confined any more
+// while an unconfined one waits.
+func (r running) begin(ctx context.Context, c hook.Call, kind confine.Kind) (err error) {
+	say := func() error {
+		return errors.Join(os.MkdirAll(r.dir, 0o700), os.WriteFile(r.file(c), []byte(kind), 0o600))
+	}
+	if kind == confine.Unconfined {
+		if err = say(); err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil {
+				_ = os.Remove(r.file(c))
+			}
+		}()
 	}
 	var noted error
 	leave, err := confine.Enter(ctx, r.dir, kind, io.Discard, func() bool {
 		if r.has(c, kind) {
 			return false
 		}
-		noted = os.WriteFile(r.file(c), []byte(what), 0o600)
+		if kind == confine.Confined {
+			noted = say()
+		}
 		return true
 	})
 	if err != nil {
@@ -66,12 +80,14 @@ func (r running) begin(ctx context.Context, c hook.Call, kind confine.Kind) erro
 	return noted
 }
 
-// free reports whether the call could run confined now.
-func (r running) free(c hook.Call) bool {
+// free reports whether the call could run confined now, or in a moment.
+func (r running) free(ctx context.Context, c hook.Call) bool {
 	if r.dir == "" || c.ID == "" {
 		return false
 	}
-	leave, err := confine.Enter(once(), r.dir, confine.Confined, io.Discard, func() bool { return !r.has(c, confine.Confined) })
+	ctx, stop := context.WithTimeout(ctx, shortTime)
+	defer stop()
+	leave, err := confine.Enter(ctx, r.dir, confine.Confined, io.Discard, func() bool { return !r.has(c, confine.Confined) })
 	if err != nil {
 		return false
 	}
@@ -80,27 +96,61 @@ func (r running) free(c hook.Call) bool {
 }
 
 // over notes what the client says after a call. A confined command that goes on in the background is ended, as no other
-// command could run beside it.
+// command could run beside it. A client that kills a command may leave processes of it.
 func (r running) over(c hook.Call) {
 	what, err := os.ReadFile(r.file(c))
-	number, confined := strings.CutPrefix(string(what), started)
-	switch {
-	case err != nil || string(what) == outlive:
-		return
-	case confined && !c.Ended():
-		pid, err := strconv.Atoi(number)
-		words, readErr := os.ReadFile(filepath.Join("/proc", number, "cmdline"))
-		if p, findErr := os.FindProcess(pid); errors.Join(err, readErr, findErr) == nil && strings.Contains(string(words), r.asked(c)) {
-			_ = p.Signal(syscall.SIGTERM) // else it has ended
-		}
-	case string(what) == string(confine.Unconfined) && !c.Ended():
-		info, err := os.Stat(r.file(c))
-		if err == nil && os.WriteFile(r.file(c), []byte(left), 0o600) == nil {
-			_ = os.Chtimes(r.file(c), info.ModTime(), info.ModTime()) // processes since it was allowed; no time is later
-		}
+	info, statErr := os.Stat(r.file(c))
+	if err != nil || statErr != nil {
 		return
 	}
-	_ = os.Remove(r.file(c)) // if it stays, no call is confined
+	number, confined := strings.CutPrefix(string(what), started)
+	after := ""
+	switch {
+	case confined && !c.Ended():
+		r.stop(c, number)
+	case string(what) != string(confine.Unconfined):
+	case !c.Ended(), !c.Alone() && r.alive(info.ModTime(), true):
+		after = left
+	case r.alive(info.ModTime(), false):
+		after = orphaned
+	}
+	if after == "" {
+		_ = os.Remove(r.file(c)) // if it stays, no call is confined
+		return
+	}
+	note(r.file(c), after, info.ModTime())
+}
+
+// note says something else of a call that was allowed at that time, since when its processes have begun.
+func note(file, what string, allowed time.Time) {
+	if os.WriteFile(file, []byte(what), 0o600) == nil {
+		_ = os.Chtimes(file, allowed, allowed)
+	}
+}
+
+// interrupted notes that no unconfined call runs of which no process tells that.
+func (r running) interrupted() {
+	all, _ := os.ReadDir(r.dir) // of none nothing is noted
+	for _, e := range all {
+		name := filepath.Join(r.dir, e.Name())
+		what, err := os.ReadFile(name)
+		info, infoErr := e.Info()
+		if err == nil && infoErr == nil && string(what) == string(confine.Unconfined) {
+			note(name, left, info.ModTime())
+		}
+	}
+}
+
+// stop ends the confined command of a call, which is the process of that number unless it has ended.
+func (r running) stop(c hook.Call, number string) {
+	words, err := os.ReadFile(filepath.Join("/proc", number, "cmdline"))
+	pid, numberErr := strconv.Atoi(number)
+	if err != nil || numberErr != nil || !strings.Contains(string(words), r.asked(c)) {
+		return
+	}
+	if p, err := os.FindProcess(pid); err == nil {
+		_ = p.Signal(syscall.SIGTERM) // else it has ended
+	}
 }
 
 func (r running) file(c hook.Call) string {
@@ -139,13 +189,24 @@ func (r running) has(c hook.Call, kind confine.Kind) bool {
 		case err != nil || statErr != nil:
 			return true
 		case strings.HasPrefix(what, started), confined && kind == confine.Confined, !confined && kind == confine.Unconfined:
-		case confined && time.Since(info.ModTime()) < startTime, !confined && (what != left || r.alive(info.ModTime())):
+		case confined && time.Since(info.ModTime()) < startTime, !confined && r.counts(what, info.ModTime()):
 			return true
 		default:
 			_ = os.Remove(name) // a confined command that has not started does not start any more
 		}
 	}
 	return false
+}
+
+// counts reports whether what is noted of an unconfined call, which was allowed at that time, says that it may run.
+func (r running) counts(what string, allowed time.Time) bool {
+	switch what {
+	case left:
+		return r.alive(allowed, true)
+	case orphaned:
+		return r.alive(allowed, false)
+	}
+	return true
 }
 
 // enterAsked waits until the command of a call may run confined, and notes that it does. The call is named as by
@@ -175,51 +236,70 @@ func enterAsked(ctx context.Context, clients, call string, says io.Writer) (leav
 	return leave, err
 }
 
-// alive reports whether the client has processes that began after that time, apart from this one and those between them, or
-// whether one has been left by such.
-func (r running) alive(since time.Time) bool {
-	all, err := os.ReadDir("/proc")
-	if err != nil {
-		return true
+// alive reports whether there are processes of calls that were allowed at that time: ones that were left without a parent,
+// and, if below is true, ones of the client.
+func (r running) alive(allowed time.Time, below bool) bool {
+	group := groupOf(r.client)
+	ours := func(pid int) bool {
+		_, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
+		return err == nil && groupOf(pid) == group // of this user, and nothing else that the machine started
 	}
-	processes := map[int]start{}
+	return since(r.all(), r.client, os.Getpid(), allowed.Add(-time.Second), below, ours) // times of processes are rounded
+}
+
+// processes gives the processes of the machine that are seen here.
+func processes() map[int]start {
+	out := map[int]start{}
+	all, _ := os.ReadDir("/proc") // without it no client is known
 	for _, e := range all {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
 			if s, err := startOf(pid); err == nil { // else it has ended
-				processes[pid] = s
+				out[pid] = s
 			}
 		}
 	}
-	return afterwards(processes, r.client, os.Getpid(), since.Add(-time.Second)) // times of processes are rounded
+	return out
 }
 
-// afterwards reports whether a process began after that time that has the client above it and is not self or between them, or
-// that has lost what was between them: a shell that is killed leaves what it started in its session.
-func afterwards(processes map[int]start, client, self int, since time.Time) bool {
-	between := map[int]bool{}
-	for pid := self; pid != 0; pid = processes[pid].parent {
-		between[pid] = true
+// groupOf is the control group of a process, which what it starts is in, too; empty if it has ended.
+func groupOf(pid int) string {
+	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cgroup"))
+	return string(text)
+}
+
+// since reports whether a process began at that time or later, other than self and those between it and the client, that was
+// left: the kernel gives it to an ancestor of the client's when its own parent dies. If below is true, one that has the
+// client above it counts, too.
+func since(processes map[int]start, client, self int, at time.Time, below bool, ours func(pid int) bool) bool {
+	line := func(pid int) map[int]bool {
+		all := map[int]bool{0: true}
+		for ; !all[pid]; pid = processes[pid].parent {
+			all[pid] = true
+		}
+		return all
 	}
+	above, between := line(client), line(self)
+	alive := func(pid int) bool { _, is := processes[pid]; return is }
 	for pid, s := range processes {
-		if between[pid] || s.at.Before(since) {
+		if between[pid] || s.at.Before(at) {
 			continue
 		}
-		if _, led := processes[s.session]; s.session == processes[client].session || !led && own(pid) {
-			return true
+		top := s // the first of those above it that is as young
+		for p, known := processes[top.parent]; known && !p.at.Before(at) && !between[top.parent]; p, known = processes[top.parent] {
+			top = p
 		}
-		for ; pid != 0; pid = processes[pid].parent {
-			if processes[pid].parent == client {
+		switch {
+		case line(pid)[client]:
+			if below {
+				return true
+			}
+		case !alive(top.parent) || above[top.parent]:
+			if ours(pid) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// own reports whether a process is one of this user's.
-func own(pid int) bool {
-	_, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
-	return err == nil
 }
 
 // once is a context with which something is tried once.

@@ -30,10 +30,29 @@ func body(t *testing.T, event, id, line string, more ...string) hook.Call {
 	return c
 }
 
+// client is this test as a client, on a machine where nothing else runs.
+func client(dir string) running {
+	own := func() map[int]start {
+		out := map[int]start{}
+		all := processes()
+		for pid, s := range all {
+			above := pid
+			for above > 1 && above != os.Getpid() {
+				above = all[above].parent
+			}
+			if above == os.Getpid() {
+				out[pid] = s
+			}
+		}
+		return out
+	}
+	return running{dir: filepath.Join(dir, "1.calls"), client: os.Getpid(), all: own}
+}
+
 // An unconfined call counts until the client says that it has ended; and if it says that it goes on, or that it failed in another
 // way than with a status, until no process is left that began after it was allowed.
 func TestRunning_Unconfined(t *testing.T) {
-	r := running{dir: filepath.Join(t.TempDir(), "1.calls"), client: os.Getpid()}
+	r := client(t.TempDir())
 	allow := func(id, line string, kind confine.Kind) hook.Call {
 		t.Helper()
 		c := body(t, "PreToolUse", id, line)
@@ -41,28 +60,30 @@ func TestRunning_Unconfined(t *testing.T) {
 		return c
 	}
 	next := body(t, "PreToolUse", "next", "./x")
-	require.True(t, r.free(next))
-	require.False(t, r.free(hook.Call{Tool: "Bash", Params: next.Params}), "nobody could say that it has ended")
+	require.True(t, r.free(t.Context(), next))
+	require.False(t, r.free(t.Context(), hook.Call{Tool: "Bash", Params: next.Params}), "nobody could say that it has ended")
 	a := allow("a", "mv a b", confine.Unconfined)
 	hourAgo := time.Now().Add(-time.Hour)
 	require.NoError(t, os.Chtimes(r.file(a), hourAgo, hourAgo))
-	require.False(t, r.free(next), "the client may start it late")
-	require.True(t, r.free(a), "the same call again")
+	require.False(t, r.free(t.Context(), next), "the client may start it late")
+	require.True(t, r.free(t.Context(), a), "the same call again")
 	allow("b", "mv b c", confine.Unconfined)
 	r.over(body(t, "PostToolUse", "b", "mv b c"))
-	require.False(t, r.free(next))
+	require.False(t, r.free(t.Context(), next))
 	r.over(body(t, "PostToolUse", "a", "mv a b"))
-	require.True(t, r.free(next))
+	require.True(t, r.free(t.Context(), next))
 
+	var child int
 	for event, more := range map[string]string{
 		"PostToolUseFailure": `"error": "interrupted", "is_interrupt": true`,
 		"PostToolUse":        `"tool_response": {"backgroundTaskId": "1"}`,
 	} {
-		child := exec.Command("cat")
-		stdin, err := child.StdinPipe()
+		cmd := exec.Command("cat")
+		stdin, err := cmd.StdinPipe()
 		require.NoError(t, err)
 		a = allow("a", "mv a b", confine.Unconfined)
-		require.NoError(t, child.Start())
+		require.NoError(t, cmd.Start())
+		child = cmd.Process.Pid
 		text := fmt.Sprintf(`{"hook_event_name": %q, "tool_use_id": "a", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "mv a b"}, %s}`, event, more)
 		rt, _ := hook.Find("claude-code")
 		e, _ := rt.Event(event)
@@ -70,19 +91,20 @@ func TestRunning_Unconfined(t *testing.T) {
 		require.NoError(t, err)
 		r.over(c)
 		require.FileExists(t, r.file(a), event)
-		require.False(t, r.free(next), event)
+		require.False(t, r.free(t.Context(), next), event)
 		require.NoError(t, stdin.Close())
-		require.NoError(t, child.Wait())
+		require.NoError(t, cmd.Wait())
 		require.NoError(t, os.Remove(r.file(a)))
 	}
 
-	a = allow("a", "setsid mv a b", confine.Unconfined)
-	r.over(body(t, "PostToolUse", "a", "setsid mv a b"))
-	require.False(t, r.free(next), "it may have left processes that nobody finds")
-	require.NoError(t, os.Remove(r.file(a)))
+	allow("a", "mv a b", confine.Unconfined) // and its user interrupts it, which no event says
+	require.False(t, r.free(t.Context(), next))
+	r.interrupted()
+	r.client = child // which has no processes
+	require.True(t, r.free(t.Context(), next))
 	if os.Geteuid() != 0 {
 		require.NoError(t, os.Chmod(r.dir, 0))
-		require.False(t, r.free(next), "it cannot be read")
+		require.False(t, r.free(t.Context(), next), "it cannot be read")
 		require.NoError(t, os.Chmod(r.dir, 0o700))
 	}
 }
@@ -91,7 +113,7 @@ func TestRunning_Unconfined(t *testing.T) {
 // not run at all.
 func TestRunning_Confined(t *testing.T) {
 	dir := t.TempDir()
-	r := running{dir: filepath.Join(dir, "ns", "1.calls"), client: os.Getpid()}
+	r := client(filepath.Join(dir, "ns"))
 	c, move := body(t, "PreToolUse", "c", "./x"), body(t, "PreToolUse", "d", "mv a b")
 	moves := func() bool { return r.begin(once(), move, confine.Unconfined) == nil }
 	starts := func() (leave func(), err error) { return enterAsked(t.Context(), dir, r.asked(c), io.Discard) }
@@ -101,7 +123,7 @@ func TestRunning_Confined(t *testing.T) {
 	}
 	allow()
 	require.False(t, moves())
-	require.True(t, r.free(body(t, "PreToolUse", "e", "./y")))
+	require.True(t, r.free(t.Context(), body(t, "PreToolUse", "e", "./y")))
 	leave, err := starts()
 	require.NoError(t, err)
 	_, err = starts()
@@ -123,30 +145,34 @@ func TestRunning_Confined(t *testing.T) {
 	require.ErrorContains(t, err, "names no call")
 }
 
-// A process of a call is one that the client has started since, or that such a one has left: no other one is.
-func TestAfterwards(t *testing.T) {
+// What a call left is told from what else began meanwhile.
+func TestSince(t *testing.T) {
 	t.Parallel()
-	allowed := time.Now()
-	before, after := allowed.Add(-time.Hour), allowed.Add(time.Minute)
-	me := os.Getpid()
-	const login, client, server, shell, child, hook, daemon = 10, 20, 21, 30, 31, 40, 50
-	usual := map[int]start{1: {before, 0, 1, ""}, login: {before, 1, login, ""}, client: {before, login, login, ""}, server: {before, client, login, ""},
-		hook: {after, client, hook, ""}, me: {after, hook, hook, ""}, daemon: {after, 1, daemon, ""}}
+	at := time.Now()
+	before, after := at.Add(-time.Hour), at.Add(time.Second)
+	const me, terminal, login, client, server, shell, child, grandchild, hook, other = 5, 9, 10, 20, 21, 30, 31, 32, 40, 50
+	usual := map[int]start{1: {before, 0, ""}, terminal: {before, 1, ""}, login: {before, terminal, ""}, client: {before, login, ""},
+		server: {before, client, ""}, other: {before, terminal, ""}, hook: {after, client, ""}, me: {after, hook, ""}}
 	for name, c := range map[string]struct {
-		more map[int]start
-		yes  bool
+		more        map[int]start
+		left, below bool
 	}{
-		"none":                               {nil, false},
-		"a shell":                            {map[int]start{shell: {after, client, shell, ""}}, true},
-		"a shell from before":                {map[int]start{shell: {before, client, shell, ""}}, false},
-		"a child of a server":                {map[int]start{child: {after, server, login, ""}}, true},
-		"what a killed shell left":           {map[int]start{os.Getppid(): {after, 1, shell, ""}}, true},
-		"what it left in the client's":       {map[int]start{child: {after, 1, login, ""}}, true},
-		"what another user's shell left":     {map[int]start{1 << 30: {after, 1, shell, ""}}, false},
-		"what a killed shell left before it": {map[int]start{os.Getppid(): {before, 1, shell, ""}}, false},
+		"none":                           {nil, false, false},
+		"a shell":                        {map[int]start{shell: {after, client, ""}}, false, true},
+		"a shell from before":            {map[int]start{shell: {before, client, ""}}, false, false},
+		"a child of a server":            {map[int]start{child: {after, server, ""}}, false, true},
+		"what a killed shell left":       {map[int]start{child: {after, 1, ""}}, true, true},
+		"and what that has started":      {map[int]start{child: {after, 1, ""}, grandchild: {after, child, ""}}, true, true},
+		"left to an ancestor":            {map[int]start{child: {after, terminal, ""}}, true, true},
+		"left while this one looks":      {map[int]start{child: {after, shell, ""}}, true, true},
+		"of another shell of the user's": {map[int]start{child: {after, other, ""}, grandchild: {after, child, ""}}, false, false},
+		"left before":                    {map[int]start{child: {before, 1, ""}}, false, false},
 	} {
 		all := maps.Clone(usual)
 		maps.Copy(all, c.more)
-		require.Equal(t, c.yes, afterwards(all, client, me, allowed), name)
+		ours := func(int) bool { return true }
+		require.Equal(t, c.left, since(all, client, me, at, false, ours), name)
+		require.Equal(t, c.below, since(all, client, me, at, true, ours), name)
+		require.False(t, since(all, client, me, at, false, func(int) bool { return false }), name)
 	}
 }
