@@ -68,9 +68,7 @@ func (r running) begin(ctx context.Context, c hook.Call, kind confine.Kind) (err
 		if r.has(c, kind) {
 			return false
 		}
-		if kind == confine.Confined {
-			noted = say()
-		}
+		noted = say() // anew: it may have been taken for an interrupted one
 		return true
 	})
 	if err != nil {
@@ -108,7 +106,7 @@ func (r running) over(c hook.Call) {
 	switch {
 	case confined && !c.Ended():
 		r.stop(c, number)
-	case string(what) != string(confine.Unconfined):
+	case confined, string(what) == string(confine.Confined):
 	case !c.Ended(), !c.Alone() && r.alive(info.ModTime(), true):
 		after = left
 	case r.alive(info.ModTime(), false):
@@ -278,22 +276,24 @@ func since(processes map[int]start, client, self int, at time.Time, below bool, 
 		}
 		return all
 	}
-	above, between := line(client), line(self)
+	ofClient, between := line(client), line(self)
 	alive := func(pid int) bool { _, is := processes[pid]; return is }
 	for pid, s := range processes {
 		if between[pid] || s.at.Before(at) {
 			continue
 		}
-		top := s // the first of those above it that is as young
-		for p, known := processes[top.parent]; known && !p.at.Before(at) && !between[top.parent]; p, known = processes[top.parent] {
-			top = p
+		above, top := line(pid), s // the first of those above it that is as young
+		for range above {
+			if p, known := processes[top.parent]; known && !p.at.Before(at) && !between[top.parent] {
+				top = p
+			}
 		}
 		switch {
-		case line(pid)[client]:
+		case above[client]:
 			if below {
 				return true
 			}
-		case !alive(top.parent) || above[top.parent]:
+		case !alive(top.parent) || ofClient[top.parent]:
 			if ours(pid) {
 				return true
 			}

@@ -91,6 +91,7 @@ func TestRunning_Unconfined(t *testing.T) {
 		require.NoError(t, err)
 		r.over(c)
 		require.FileExists(t, r.file(a), event)
+		r.over(c) // said twice
 		require.False(t, r.free(t.Context(), next), event)
 		require.NoError(t, stdin.Close())
 		require.NoError(t, cmd.Wait())
