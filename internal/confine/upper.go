@@ -51,8 +51,8 @@ type change struct {
 // could not before.
 func (c change) mode() uint32 { return c.up.Mode & 01777 &^ (0002 &^ c.low.Mode) }
 
-// mostNames bounds how long it takes to judge what a call left: two million usual names, or some 70,000 of 4 KB.
-const mostNames = 4 << 20
+// mostNames bounds how long it takes to judge what a call left: half a million usual names, or some 16,000 of 4 KB.
+const mostNames = 1 << 20
 
 // mostFolders bounds how many folders a call may leave: each takes some tenths of a millisecond when it is copied back, and one of the
 // user's watches in later calls.

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bytes"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,11 +26,10 @@ const (
 	ConfigChange   = "ConfigChange"        // before it goes by others, which may be gone again at the next call
 	DirectoryAdded = "DirectoryAdded"      // it goes by the skills of another folder, too; no file says so
 	pageTyped      = "UserPromptExpansion" // a person calls a skill or a command; the model does with the tool Skill
-	Prompted       = "UserPromptSubmit"    // a person writes: what they interrupted before does not run any more, and no event says so
 )
 
 // Looking are these events.
-var Looking = []string{SessionStart, ConfigChange, DirectoryAdded, pageTyped, Prompted}
+var Looking = []string{SessionStart, ConfigChange, DirectoryAdded, pageTyped}
 
 // Looks reports whether that event of the runtime is one of [Looking].
 func (r Runtime) Looks(event string) bool {
@@ -41,6 +41,29 @@ func (r Runtime) Looks(event string) bool {
 func PlaceOf(raw []byte) (dir, record string) {
 	b := readBody(raw)
 	return b.text("cwd"), b.text("transcript_path")
+}
+
+// Answers reports whether a line of what was said has the result of that call.
+func Answers(said []byte, id string) bool {
+	var line struct {
+		Type    string `json:"type"`
+		Message struct {
+			Content jsontext.Value `json:"content"`
+		} `json:"message"`
+	}
+	var blocks []struct {
+		Type string `json:"type"`
+		Call string `json:"tool_use_id"`
+	}
+	if !bytes.Contains(said, []byte(id)) || jsonv2.Unmarshal(said, &line) != nil || line.Type != "user" || jsonv2.Unmarshal(line.Message.Content, &blocks) != nil {
+		return false
+	}
+	for _, b := range blocks {
+		if b.Type == "tool_result" && b.Call == id {
+			return true
+		}
+	}
+	return false
 }
 
 // BypassesOf reports that a hook's body says that the client asks for no permissions.

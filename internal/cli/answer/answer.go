@@ -130,9 +130,6 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	e := rt.EventOf(body)
 	if len(words) == 2 && rt.Looks(words[1]) {
 		confiner(f, words[1], body)
-		if calls, err := runningOf(f.Caller); err == nil && words[1] == hook.Prompted {
-			calls.interrupted()
-		}
 		return 0
 	}
 	if len(words) == 2 {
@@ -161,7 +158,7 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	if e.Phase != hook.After {
 		c.From = place(ctx, c.Workdir, c.From)
 	}
-	calls, err := runningOf(f.Caller)
+	calls, err := runningOf(f.Caller, body)
 	if err == nil && e.Phase == hook.After {
 		calls.over(c)
 	}

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -22,6 +23,7 @@ import (
 type running struct {
 	dir    string // empty: there is none
 	client int
+	record string               // the file in which the client keeps what was said; empty if that is not known
 	all    func() map[int]start // the machine's processes
 }
 
@@ -30,7 +32,8 @@ const (
 	shortTime = 300 * time.Millisecond // in which most commands end beside which a call could not run confined
 	waitTime  = 10 * time.Minute       // for confined commands; Claude Code ends its own in that time
 
-	callEnd = ".call" // beside files of locks
+	callEnd  = ".call"  // beside files of locks
+	mostSaid = 64 << 20 // bytes that are looked through of what was said
 
 	// What is noted of a call, beside its kind:
 	started  = "started " // confined, by the process of that number; it holds a lock until it ends
@@ -38,13 +41,14 @@ const (
 	orphaned = "orphaned" // unconfined, and it has ended, but some processes were left
 )
 
-func runningOf(client int) (running, error) {
+func runningOf(client int, body []byte) (running, error) {
 	since, err := startOf(client)
 	if err != nil {
 		return running{}, err
 	}
 	name, err := recordOf(client, since.ticks)
-	return running{name + ".calls", client, processes}, err
+	_, record := hook.PlaceOf(body)
+	return running{name + ".calls", client, record, processes}, err
 }
 
 // begin notes that a call runs, as soon as none of the other kind does. It tries at least once. No call is confined any more
@@ -68,7 +72,7 @@ func (r running) begin(ctx context.Context, c hook.Call, kind confine.Kind) (err
 		if r.has(c, kind) {
 			return false
 		}
-		noted = say() // anew: it may have been taken for an interrupted one
+		noted = say()
 		return true
 	})
 	if err != nil {
@@ -126,17 +130,24 @@ func note(file, what string, allowed time.Time) {
 	}
 }
 
-// interrupted notes that no unconfined call runs of which no process tells that.
-func (r running) interrupted() {
-	all, _ := os.ReadDir(r.dir) // of none nothing is noted
-	for _, e := range all {
-		name := filepath.Join(r.dir, e.Name())
-		what, err := os.ReadFile(name)
-		info, infoErr := e.Info()
-		if err == nil && infoErr == nil && string(what) == string(confine.Unconfined) {
-			note(name, left, info.ModTime())
+// answered reports whether the client has kept a result of that call. It does also of a call that its user interrupted, of which
+// no event says that it has ended.
+func (r running) answered(id string) bool {
+	f, err := os.Open(r.record)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostSaid))
+	if err != nil {
+		return false
+	}
+	for line := range bytes.Lines(text) {
+		if hook.Answers(line, id) {
+			return true
 		}
 	}
+	return false
 }
 
 // stop ends the confined command of a call, which is the process of that number unless it has ended.
@@ -182,6 +193,9 @@ func (r running) has(c hook.Call, kind confine.Kind) bool {
 			continue
 		}
 		what := string(text)
+		if what == string(confine.Unconfined) && r.answered(strings.TrimSuffix(e.Name(), callEnd)) {
+			what = left
+		}
 		confined := what == string(confine.Confined)
 		switch {
 		case err != nil || statErr != nil:

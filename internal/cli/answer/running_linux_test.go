@@ -100,7 +100,20 @@ func TestRunning_Unconfined(t *testing.T) {
 
 	allow("a", "mv a b", confine.Unconfined) // and its user interrupts it, which no event says
 	require.False(t, r.free(t.Context(), next))
-	r.interrupted()
+	r.record = filepath.Join(t.TempDir(), "said.jsonl")
+	said := func(text string) {
+		t.Helper()
+		require.NoError(t, os.WriteFile(r.record, []byte(text), 0o600))
+	}
+	for _, text := range []string{
+		`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"a","input":{"tool_use_id":"a","type":"tool_result"}}]}}`,
+		`{"type":"user","message":{"content":"\"tool_use_id\":\"a\""}}`,
+		`{"type":"user","message":{"content":[{"tool_use_id":"b","type":"tool_result","content":[{"tool_use_id":"a","type":"tool_result"}]}]}}`,
+	} {
+		said(text)
+		require.False(t, r.free(t.Context(), next), text)
+	}
+	said("{\n" + `{"type":"user","message":{"content":[{"tool_use_id":"a","type":"tool_result","content":"[Request interrupted by user for tool use]"}]}}` + "\n")
 	r.client = child // which has no processes
 	require.True(t, r.free(t.Context(), next))
 	if os.Geteuid() != 0 {
