@@ -182,7 +182,7 @@ func words[Out, In ~string](list []In) []Out {
 	return out
 }
 
-// ownFiles lists the desk's own files by absolute path: configuration, key,
+// ownFiles lists the desk's own files by absolute path, and by that to which links on the way lead: configuration, key,
 // database, socket, secrets, certificates, and the client files that serve --local writes.
 func ownFiles(c config.Config) []string {
 	files := []string{c.File, c.Store.KeyFile, c.DatabaseFile(), c.SocketFile(), c.Server.TLS.CertFile, c.Server.TLS.KeyFile}
@@ -216,8 +216,16 @@ func ownFiles(c config.Config) []string {
 		if f == "" {
 			continue
 		}
-		if abs, err := filepath.Abs(f); err == nil {
-			out = append(out, abs)
+		abs, err := filepath.Abs(f)
+		if err != nil {
+			continue
+		}
+		out = append(out, abs)
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil && dir != filepath.Dir(abs) { // the file may not be there yet
+			out = append(out, filepath.Join(dir, filepath.Base(abs)))
+		}
+		if file, err := filepath.EvalSymlinks(abs); err == nil && !slices.Contains(out, file) {
+			out = append(out, file)
 		}
 	}
 	return out

@@ -322,6 +322,24 @@ approvals:
 	require.Equal(t, verifier.ClassifierConfig{Model: "m", APIURL: "https://x.example.org/v1", APIKey: "k", TimeoutMs: 5, MaxInputChars: 2000}, Classifier(cfg))
 }
 
+// A file that the desk is told by a link is its own by its real name, too, as the agent's workspace may have that.
+func TestFilesBehindLinksAreProtected(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	there := filepath.Join(dir, "there")
+	require.NoError(t, os.Mkdir(there, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(there, "d.db"), nil, 0o600))
+	require.NoError(t, os.Symlink(there, filepath.Join(dir, "link")))
+	require.NoError(t, os.Symlink(filepath.Join(there, "d.db"), filepath.Join(dir, "state.db")))
+	var cfg config.Config
+	cfg.Store.KeyFile, cfg.Server.TLS.KeyFile = filepath.Join(dir, "link", "new.key"), filepath.Join(dir, "state.db")
+	files := Policy(cfg).Protected.Files
+	for _, own := range []string{"link/new.key", "there/new.key", "state.db", "there/d.db"} {
+		require.Contains(t, files, filepath.Join(dir, own))
+	}
+}
+
 // The files that hold the new secrets are the desk's own: calls that touch them are R4.
 func TestSecretFilesAreProtected(t *testing.T) {
 	t.Parallel()
