@@ -141,26 +141,39 @@ type start struct {
 }
 
 func startOf(pid int) (start, error) {
+	boot, err := booted()
+	if err != nil {
+		return start{}, err
+	}
+	return boot.start(pid)
+}
+
+// booting is when the machine started.
+type booting time.Time
+
+func booted() (booting, error) {
 	now := time.Now()
+	text, err := os.ReadFile("/proc/uptime")
+	var uptime float64
+	if err == nil {
+		_, err = fmt.Sscan(string(text), &uptime)
+	}
+	return booting(now.Add(-time.Duration(uptime * float64(time.Second)))), err
+}
+
+func (b booting) start(pid int) (start, error) {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return start{}, err
 	}
-	up, err := os.ReadFile("/proc/uptime")
-	if err != nil {
-		return start{}, err
-	}
-	var since, uptime float64
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) > 19 {
-		since, err = strconv.ParseFloat(fields[19], 64)
+	if len(fields) < 20 {
+		return start{}, errors.New("the process's start is not known")
 	}
-	if _, scanErr := fmt.Sscan(string(up), &uptime); err != nil || scanErr != nil || since == 0 {
-		return start{}, errors.New("the client's start is not known")
-	}
-	parent, err := strconv.Atoi(fields[1])
-	at := now.Add(-time.Duration((uptime - since/ticks) * float64(time.Second)))
-	return start{at, parent, fields[19]}, err
+	since, err := strconv.ParseFloat(fields[19], 64)
+	parent, parentErr := strconv.Atoi(fields[1])
+	at := time.Time(b).Add(time.Duration(since / ticks * float64(time.Second)))
+	return start{at, parent, fields[19]}, errors.Join(err, parentErr)
 }
 
 // Confining is the verb confine, of approvalbot and of approvalbot-hook: a hook's replaced command starts the program

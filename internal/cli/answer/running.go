@@ -256,16 +256,21 @@ func (r running) alive(allowed time.Time, below bool) bool {
 		_, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
 		return err == nil && groupOf(pid) == group // of this user, and nothing else that the machine started
 	}
-	return since(r.all(), r.client, os.Getpid(), allowed.Add(-time.Second), below, ours) // times of processes are rounded
+	all := r.all()
+	return len(all) == 0 || since(all, r.client, os.Getpid(), allowed.Add(-time.Second), below, ours) // times of processes are rounded
 }
 
-// processes gives the processes of the machine that are seen here.
+// processes gives the processes of the machine that are seen here; none if they cannot be read.
 func processes() map[int]start {
 	out := map[int]start{}
-	all, _ := os.ReadDir("/proc") // without it no client is known
+	boot, err := booted()
+	if err != nil {
+		return out // and no client is known
+	}
+	all, _ := os.ReadDir("/proc")
 	for _, e := range all {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			if s, err := startOf(pid); err == nil { // else it has ended
+			if s, err := boot.start(pid); err == nil { // else it has ended
 				out[pid] = s
 			}
 		}
