@@ -178,7 +178,9 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	switch {
 	case v.Confined != nil: // a call that may run confined alone is denied if it cannot be confined any more
 		c.Confiner = confines() // looked at again, as the answer may come hours later
-		if c.Allowed = calls.asked(c); calls.begin(once(), c, confine.Confined) != nil {
+		ctx, stop := shortly(ctx)
+		defer stop()
+		if c.Allowed = calls.asked(c); calls.begin(ctx, c, confine.Confined) != nil {
 			c.Confiner = nil
 		}
 	case v.Allow && f.Confine && c.Runs() && calls.dir != "":

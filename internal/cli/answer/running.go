@@ -87,7 +87,7 @@ func (r running) free(ctx context.Context, c hook.Call) bool {
 	if r.dir == "" || c.ID == "" {
 		return false
 	}
-	ctx, stop := context.WithTimeout(ctx, shortTime)
+	ctx, stop := shortly(ctx)
 	defer stop()
 	leave, err := confine.Enter(ctx, r.dir, confine.Confined, io.Discard, func() bool { return !r.has(c, confine.Confined) })
 	if err != nil {
@@ -125,8 +125,9 @@ func (r running) over(c hook.Call) {
 
 // note says something else of a call that was allowed at that time, since when its processes have begun.
 func note(file, what string, allowed time.Time) {
-	if os.WriteFile(file, []byte(what), 0o600) == nil {
-		_ = os.Chtimes(file, allowed, allowed)
+	aside := file + ".new" // nobody is to read it with another time
+	if errors.Join(os.WriteFile(aside, []byte(what), 0o600), os.Chtimes(aside, allowed, allowed)) == nil {
+		_ = os.Rename(aside, file) // else the call counts as one that runs
 	}
 }
 
@@ -321,9 +322,7 @@ func since(processes map[int]start, client, self int, at time.Time, below bool, 
 	return false
 }
 
-// once is a context with which something is tried once.
-func once() context.Context {
-	ctx, end := context.WithCancel(context.Background())
-	end()
-	return ctx
+// shortly is a context for what most commands end in.
+func shortly(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, shortTime)
 }

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -189,4 +190,11 @@ func TestSince(t *testing.T) {
 		require.Equal(t, c.below, since(all, client, me, at, true, ours), name)
 		require.False(t, since(all, client, me, at, false, func(int) bool { return false }), name)
 	}
+}
+
+// once is a context with which something is tried once.
+func once() context.Context {
+	ctx, end := context.WithCancel(context.Background())
+	end()
+	return ctx
 }
