@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -97,6 +96,9 @@ func lstat(dir int, name string) (st unix.Stat_t, is bool) {
 }
 
 func kind(st unix.Stat_t) uint32 { return st.Mode & unix.S_IFMT }
+
+// special reports a socket or a pipe, in which processes meet.
+func special(st unix.Stat_t) bool { return kind(st) == unix.S_IFSOCK || kind(st) == unix.S_IFIFO }
 
 // whiteout reports an upper entry that says that the name was removed.
 func whiteout(st unix.Stat_t) bool { return kind(st) == unix.S_IFCHR && st.Rdev == 0 }
@@ -198,6 +200,7 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 		return nil
 	}
 	isDir, wasDir := kind(u) == unix.S_IFDIR, was && kind(l) == unix.S_IFDIR
+	j.took = j.took || was && special(l) && kind(u) != kind(l)
 	_, err := attribute(up, name, "origin")
 	fresh := err != nil // not copied from what was there
 	if !hides && (isDir && !wasDir || !was) && !fresh && j.lost(low, isDir) {
@@ -318,7 +321,7 @@ func (j *judgement) gone(low int, name, rel string, p place, depth int) error {
 		j.protected[rel] = true
 	}
 	isDir := kind(l) == unix.S_IFDIR
-	j.took = j.took || slices.Contains([]uint32{unix.S_IFSOCK, unix.S_IFIFO}, kind(l))
+	j.took = j.took || special(l)
 	if j.since(l) || isDir && j.before.dirs[rel].inode != inodeOf(l) {
 		j.meanwhile[rel] = true
 	}
