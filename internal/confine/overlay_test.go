@@ -391,7 +391,7 @@ func TestOverlay_SpecialFilesAreNotCopied(t *testing.T) {
 	touched, code := host.confined(t, `chmod -R u+rwX data; touch data/s data/p`)
 	require.Equal(t, 0, code, touched)
 	host.sh(t, host.ws, `test -p data/p -a -S data/s`)
-	for _, line := range []string{`mv data/s data/t`, `mv data new`, `mv data/p data/t; echo x >data/p`, `mv data/s t; mkdir data/s`} {
+	for _, line := range []string{`mv data/s data/t`, `mv data new`, `mv data/p data/t; echo x >data/p`, `mv data/s t; mkdir data/s`, `mv -f data/p main.go`} {
 		moved, code := host.confined(t, line)
 		require.Equal(t, NothingKept, code, moved)
 		require.Contains(t, moved, "moved a socket or a pipe")

@@ -300,8 +300,8 @@ for p in git bwrap; do printf '#!/bin/sh\ntouch `+m.mark+`\n' >node_modules/.bin
 func TestK1_SecretsInARepository(t *testing.T) {
 	needsConfinement(t)
 	m := newMachine(t)
-	m.sh(t, m.ws, `mkdir -p .git/git-crypt/keys; echo `+secretText+` >.git/git-crypt/keys/default; git branch fix-token`)
-	said, code := m.confined(t, `cat .git/git-crypt/keys/default; git log -1 --format=%s fix-token`)
+	m.sh(t, m.ws, `mkdir -p .git/git-crypt/keys .git/svn; echo `+secretText+` >.git/git-crypt/keys/default; echo `+secretText+` >.git/svn/config; git branch fix-token`)
+	said, code := m.confined(t, `cat .git/git-crypt/keys/default .git/svn/config; git log -1 --format=%s fix-token`)
 	require.NotContains(t, said, secretText)
 	require.Equal(t, 0, code, said)
 

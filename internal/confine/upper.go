@@ -50,7 +50,7 @@ type change struct {
 // could not before.
 func (c change) mode() uint32 { return c.up.Mode & 01777 &^ (0002 &^ c.low.Mode) }
 
-// mostNames bounds how long it takes to judge what a call left: half a million usual names, or some 16,000 of 4 KB.
+// mostNames bounds how long it takes to judge what a call left: some 110,000 usual names, or 14,000 of 4 KB.
 const mostNames = 1 << 20
 
 // mostFolders bounds how many folders a call may leave: each takes some tenths of a millisecond when it is copied back, and one of the
@@ -132,7 +132,7 @@ func (j *judgement) dir(up, low int, rel string, p place, hides bool, depth int)
 		if p.Joins {
 			j.names += len(p.Under) / 4
 		}
-		if j.names += 1 + len(p.Under)/64; j.names > mostNames {
+		if j.names += 8 + len(p.Under)/64; j.names > mostNames {
 			return errors.New("the workspace would have too many names, or too long ones")
 		}
 		made[d.name] = true
@@ -240,7 +240,7 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 		*list = append(*list, change{rel, u, l})
 		j.changed++
 	default: // a socket or a pipe, which lived in the call, or is the host's and had its mode or time changed
-		j.left = j.left || !was
+		j.left = j.left || !was || !special(l)
 		if l.Mode != 0 && kind(l) != kind(u) {
 			j.removals = append(j.removals, change{rel, unix.Stat_t{}, l})
 		}

@@ -223,6 +223,7 @@ func (p place) private() bool {
 	_, name := splitPath(p.Under)
 	branch := p.Git && (top == "refs" || top == "logs" || top == "objects") && !strings.HasPrefix(name, ".") // as a branch does
 	key := p.Git && workspace.AnyPart(p.Under, func(c string) bool { return c == "git-crypt" })
+	key = key || p.Git && name == "config" && (top == "svn" || top == "lfs") // of programs that git does without
 	return key || !branch && workspace.Private(p.Under)
 }
 

@@ -31,18 +31,19 @@ var confinedLocally = finding.OfClass[approval.R0].Or(finding.OfClass[approval.R
 // in its workspace, so a command that is not understood and has one asks. In doubt it does: these are words of any language
 // in any place, and the list is not complete.
 var removing = lazy.Pattern(`(?:^|[^a-zA-Z]|[a-z])(?i:` + removalWords + `)(?:$|[^a-z])` +
+	`|(?:^|[^a-zA-Z])(?i:rm|del|gc|zap)(?:$|[^a-z])|[a-z](?:R[mM]|D(?:el|EL)|G[cC]|Z(?:ap|AP))(?:$|[^a-z])` + // no end of platform, model
 	`|(?:^|[\s"'])-[a-zA-Z]{0,3}[fF][a-zA-Z]{0,3}(?:$|[\s"'])|--(?:hard|mirror|replace|no-preserve-root|accept-data-loss)` +
 	`|\bbranch\s+-[DM]\b|\bperl\s+-\S*i|(?:^|\s)-(?:es|i)(?:$|\s)`)
 
 // not finds an option that says not to: --no-restore removes nothing.
-var not = lazy.Pattern(`--no-(?:` + removalWords + `)(?:$|\s)`)
+var not = lazy.Pattern(`--no-(?:rm|del|gc|zap|` + removalWords + `)(?:$|\s)`)
 
-const removalWords = `rm|rmdir|rmtree|rimraf|del|trash|unlink|shred|truncate|reset|force|delete|destroy|discard|drop|erase|overwrite|` +
+const removalWords = `rmdir|rmtree|rimraf|trash|unlink|shred|truncate|reset|force|delete|destroy|discard|drop|erase|overwrite|` +
 	`prune|purge|remove|removedirs|removesync|deletesync|unlinksync|rmsync|truncatesync|emptydirsync|cleanall|` +
-	`removeall|deleteall|deleteifexists|wipe|nuke|zap|clobber|mrproper|distclean|realclean|veryclean|clean|cleanup|` +
+	`removeall|deleteall|deleteifexists|wipe|nuke|clobber|mrproper|distclean|realclean|veryclean|clean|cleanup|` +
 	`clear|flush|uninstall|teardown|revert|rollback|restore|undo|redo|abandon|strip|expunge|evict|obliterate|` +
 	`terminate|empty|kill|killall|pkill|resetdb|fresh|refresh|downgrade|checkout|rebase|amend|reflog|stash|` +
-	`filter-branch|update-ref|symbolic-ref|checkout-index|repack|gc|deinit`
+	`filter-branch|update-ref|symbolic-ref|checkout-index|repack|deinit`
 
 // outlives finds what may go on behind the answer: a confined call ends with all that it started.
 var outlives = lazy.Pattern(`(?:^|[^&>|<0-9])&(?:[^&>]|$)|(?:^|[^a-zA-Z])(?:nohup|setsid|disown|coproc|tmux|screen|daemonize|start-stop-daemon)(?:$|[^a-zA-Z])|--(?:daemon|detach|background)`)
