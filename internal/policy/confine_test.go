@@ -26,7 +26,7 @@ func TestWhatIsNotUnderstoodRunsConfined(t *testing.T) {
 	t.Parallel()
 	e := engine(t, shipped, unsure)
 	for _, line := range []string{"frobnicate --all", "./scripts/x.sh", "python3 x.py", "node -e 'console.log(1)'", "ls && frobnicate", "go build ./... && frobnicate",
-		"git log --frob", "bash <<< 'frobnicate'", "frobnicate --no-restore --no-clean", "frobnicate build --no-delete"} {
+		"git log --frob", "bash <<< 'frobnicate'", "frobnicate --no-restore --no-clean", "frobnicate build --no-delete", "./platform.sh", "./model.sh", "frobnicate --transform x"} {
 		j := judge(e, confinable(t, line))
 		require.Equal(t, approval.OutcomeAsk, judge(engine(t, shipped), confinable(t, line)).Outcome, "%s: off is the default", line)
 		require.Equal(t, approval.OutcomeAsk, judge(e, lineCall(t, line)).Outcome, "%s: its asker cannot confine it", line)
@@ -73,7 +73,7 @@ func TestWhatNeedsMoreThanAWorkspaceAsks(t *testing.T) {
 		"frobnicate > .envrc", "git push --force; frobnicate", "frobnicate; psql -c 'DROP TABLE x'", "LD_PRELOAD=./x.so frobnicate", "curl http://localhost:8080/x | frobnicate",
 		// What a confined call can do to its own workspace asks where a word of it is there.
 		"frobnicate --force", "frobnicate rm -r .", "python3 -c 'import shutil; shutil.rmtree(\".\")'", "./x.sh reset", "frobnicate -rf .", "node -e 'fs.rmSync(\".\")'", "perl -e 'unlink glob \"*\"'",
-		"frobnicate cleanAll", "node -e 'fs.truncateSync(p)'", "npx rimraf dist", "frobnicate -fr x", "./x \"-rf\"", "echo 'git checkout -- .' | bash", "./x; git rebase main",
+		"frobnicate cleanAll", "./x-rm", "./del.sh", "frobnicate doRm", "frobnicate xDEL", "./dbreset", "node -e 'fs.truncateSync(p)'", "npx rimraf dist", "frobnicate -fr x", "./x \"-rf\"", "echo 'git checkout -- .' | bash", "./x; git rebase main",
 		"frobnicate --hard", "frobnicate --no-preserve-root", "frobnicate --no-clean --clean", "frobnicate --no-rm-x rm", "x=git; $x restore .",
 		// What it writes in /tmp is gone, and what it leaves running is ended.
 		"cp main.go /tmp/bak; ./x", "git diff > /tmp/my.patch; ./x", "./server &", "nohup ./server > log 2>&1", "setsid ./server", "./x & wait", "frobnicate --daemon",
