@@ -136,7 +136,7 @@ func TestFlow_ConfinedAfterASignedYes(t *testing.T) {
 	requireProblem(t, err, "not_claimable")
 }
 
-// A delegate's yes to what a rule has run confined is one to the confined call alone, as that of whom it stands in for.
+// A delegate's yes to what a rule has run confined is a yes to the confined call alone, as any other person's is.
 func TestFlow_ConfinedAfterADelegatesYes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, confining(""))

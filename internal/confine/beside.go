@@ -23,7 +23,7 @@ func (k Kind) other() Kind {
 // Enter waits until no command of the other kind runs, for all who have the same state, and gives what ends the command's
 // own stay. It says after a second that it waits, and tries at least once, also if the context has ended.
 //
-// If also is not nil, it has the last word: it is called while nobody else enters, may take notes of its own, and lets
+// If also is not nil, it has the last word: it is called while no other command enters, may take notes of its own, and lets
 // the command in by true. All processes that an unconfined command started, and that outlive it, stay too, since they
 // inherit a descriptor without close-on-exec.
 func Enter(ctx context.Context, state string, kind Kind, says io.Writer, also func() bool) (leave func(), err error) {

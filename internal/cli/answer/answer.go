@@ -184,20 +184,13 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 			c.Confiner = nil
 		}
 	case v.Allow && f.Confine && c.Runs() && calls.dir != "":
-		ctx, stop := context.WithDeadline(ctx, earlier(until, time.Now().Add(waitTime)))
+		ctx, stop := context.WithDeadline(ctx, until)
 		defer stop()
-		if calls.begin(ctx, c, confine.Unconfined) != nil {
-			v = hook.Verdict{Why: "a confined command of this session still runs; when it has ended, make the same call again"}
+		if why := calls.held(ctx, c); why != "" {
+			v = hook.Verdict{Why: why}
 		}
 	}
 	return s.answer(e.Answer(c, v, f.Silent))
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // answer writes what a runtime reads and gives the exit status. If the answer cannot

@@ -39,6 +39,8 @@ const (
 	started  = "started " // confined, by the process of that number; it holds a lock until it ends
 	left     = "left"     // unconfined, and the client has gone on; its processes may not have ended
 	orphaned = "orphaned" // unconfined, and it has ended, but some processes were left
+
+	unreadable = "unreadable" // what is noted cannot be read
 )
 
 func runningOf(client int, body []byte) (running, error) {
@@ -69,7 +71,7 @@ func (r running) begin(ctx context.Context, c hook.Call, kind confine.Kind) (err
 	}
 	var noted error
 	leave, err := confine.Enter(ctx, r.dir, kind, io.Discard, func() bool {
-		if r.has(c, kind) {
+		if r.other(c, kind) != "" {
 			return false
 		}
 		noted = say()
@@ -89,12 +91,33 @@ func (r running) free(ctx context.Context, c hook.Call) bool {
 	}
 	ctx, stop := shortly(ctx)
 	defer stop()
-	leave, err := confine.Enter(ctx, r.dir, confine.Confined, io.Discard, func() bool { return !r.has(c, confine.Confined) })
+	leave, err := confine.Enter(ctx, r.dir, confine.Confined, io.Discard, func() bool {
+		other := r.other(c, confine.Confined)
+		if other != "" && other != string(confine.Unconfined) {
+			stop() // what goes on in the background does not end in a moment
+		}
+		return other == ""
+	})
 	if err != nil {
 		return false
 	}
 	leave()
 	return true
+}
+
+// held waits until an unconfined call may run, and says why it may not.
+func (r running) held(ctx context.Context, c hook.Call) (why string) {
+	ctx, stop := context.WithTimeout(ctx, waitTime)
+	defer stop()
+	err := r.begin(ctx, c, confine.Unconfined)
+	_, none := os.Stat(r.dir)
+	switch {
+	case err == nil, none != nil && ctx.Err() == nil: // where no folder can be made, no call is confined
+		return ""
+	case ctx.Err() != nil:
+		return "a confined command of this session still runs; when it has ended, make the same call again"
+	}
+	return "it could not be noted that the call runs, in the folder with the state of confined calls, so it was not allowed"
 }
 
 // over notes what the client says after a call. A confined command that goes on in the background is ended, as no other
@@ -125,7 +148,7 @@ func (r running) over(c hook.Call) {
 
 // note says something else of a call that was allowed at that time, since when its processes have begun.
 func note(file, what string, allowed time.Time) {
-	aside := file + ".new" // nobody is to read it with another time
+	aside := file + ".new" // no hook is to read it with another time
 	if errors.Join(os.WriteFile(aside, []byte(what), 0o600), os.Chtimes(aside, allowed, allowed)) == nil {
 		_ = os.Rename(aside, file) // else the call counts as one that runs
 	}
@@ -177,11 +200,11 @@ func (r running) asked(c hook.Call) string {
 	return rel
 }
 
-// has reports whether a call of the other kind than that may run, apart from this very call.
-func (r running) has(c hook.Call, kind confine.Kind) bool {
+// other gives what is noted of a call of the other kind than that which may run, apart from this very call; empty if there is none.
+func (r running) other(c hook.Call, kind confine.Kind) string {
 	all, err := os.ReadDir(r.dir)
 	if err != nil {
-		return true
+		return unreadable
 	}
 	for _, e := range all {
 		name := filepath.Join(r.dir, e.Name())
@@ -200,15 +223,15 @@ func (r running) has(c hook.Call, kind confine.Kind) bool {
 		confined := what == string(confine.Confined)
 		switch {
 		case err != nil || statErr != nil:
-			return true
+			return unreadable
 		case strings.HasPrefix(what, started), confined && kind == confine.Confined, !confined && kind == confine.Unconfined:
 		case confined && time.Since(info.ModTime()) < startTime, !confined && r.counts(what, info.ModTime()):
-			return true
+			return what
 		default:
 			_ = os.Remove(name) // a confined command that has not started does not start any more
 		}
 	}
-	return false
+	return ""
 }
 
 // counts reports whether what is noted of an unconfined call, which was allowed at that time, says that it may run.

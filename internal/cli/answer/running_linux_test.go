@@ -198,3 +198,15 @@ func once() context.Context {
 	end()
 	return ctx
 }
+
+// Where no folder can be made, no call is confined, and none waits; where one can, a call that cannot be noted does not run.
+func TestRunning_NothingCanBeNoted(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	r, c := client(filepath.Join(dir, "file")), body(t, "PreToolUse", "a", "mv a b")
+	require.Empty(t, r.held(t.Context(), c))
+	require.False(t, r.free(t.Context(), c))
+	r = client(dir)
+	require.NoError(t, os.MkdirAll(r.file(c), 0o700))
+	require.Contains(t, r.held(t.Context(), c), "could not be noted")
+}
