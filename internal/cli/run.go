@@ -98,7 +98,8 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv, confined []
 	}
 	exit, err := enters(ctx, a, claim.Confined != nil) // behind the claim, for which there are five minutes
 	if err != nil {
-		reportResult(ctx, a, c, got.ID, api.ResultRequest{ClaimID: claim.ClaimID, Status: "failed", Summary: "not run: another command ran meanwhile"})
+		reportResult(ctx, a, c, got.ID, api.ResultRequest{ClaimID: claim.ClaimID, Status: "failed",
+			Summary: "not run: another command ran meanwhile"})
 		return notRun(a, app.ExitCode(app.ExitError), err)
 	}
 	defer exit()

@@ -140,7 +140,8 @@ func keepImages() []bpf.Instruction {
 // requests lets through what programs ask of terminals, pipes and sockets, and a few questions to files. Those of file
 // systems are refused: some exchange the contents of files and leave their times as they are.
 func requests() []bpf.Instruction {
-	never := []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD, unix.SIOCGIFBR, unix.SIOCSIFBR, unix.SIOCGIFVLAN, unix.SIOCSIFVLAN} // these load modules
+	never := []uint32{unix.TIOCSTI, unix.TIOCLINUX,
+		unix.TIOCSETD, unix.SIOCGIFBR, unix.SIOCSIFBR, unix.SIOCGIFVLAN, unix.SIOCSIFVLAN} // have the kernel load modules
 	exact := []uint32{unix.FICLONE, unix.FICLONERANGE, unix.FS_IOC_GETFLAGS}
 	m, n := uint8(len(never)), uint8(len(exact))
 	out := []bpf.Instruction{

@@ -55,7 +55,10 @@ func Answers(said []byte, id string) bool {
 		Type string `json:"type"`
 		Call string `json:"tool_use_id"`
 	}
-	if !bytes.Contains(said, []byte(id)) || jsonv2.Unmarshal(said, &line) != nil || line.Type != "user" || jsonv2.Unmarshal(line.Message.Content, &blocks) != nil {
+	if !bytes.Contains(said, []byte(id)) || jsonv2.Unmarshal(said, &line) != nil {
+		return false
+	}
+	if line.Type != "user" || jsonv2.Unmarshal(line.Message.Content, &blocks) != nil {
 		return false
 	}
 	for _, b := range blocks {
@@ -119,8 +122,8 @@ func (c Call) shellCommand() (line string, background bool) {
 }
 
 // quiet are the tools of Claude Code that start no program and give no file another name.
-var quiet = lazy.Words(`Read Write Edit MultiEdit NotebookEdit NotebookRead Glob Grep LS WebFetch WebSearch TodoWrite TaskCreate TaskGet TaskList
-	TaskUpdate TaskOutput TaskStop Agent Task ListAgents ReportFindings Skill AskUserQuestion EnterPlanMode ExitPlanMode KillShell KillBash
+var quiet = lazy.Words(`Read Write Edit MultiEdit NotebookEdit NotebookRead Glob Grep LS WebFetch WebSearch TodoWrite
+	TaskCreate TaskGet TaskList TaskUpdate TaskOutput TaskStop Agent Task ListAgents ReportFindings Skill AskUserQuestion EnterPlanMode ExitPlanMode KillShell KillBash
 	BashOutput ToolSearch SendMessage ListMcpResourcesTool ReadMcpResourceTool`)
 
 // Runs reports whether a call of Claude Code may start programs, or rename or copy files.
