@@ -103,8 +103,8 @@ func (d *desk) open() {
 	d.store, err = store.Open(context.Background(), options)
 	require.NoError(d.t, err)
 	var running sync.WaitGroup
-	running.Go(func() { _ = d.store.Run(context.Background()) })
-	st := d.store
+	st := d.store // reopen replaces d's, perhaps before this goroutine's first step
+	running.Go(func() { _ = st.Run(context.Background()) })
 	d.t.Cleanup(func() { _ = st.Close(); running.Wait() })
 
 	people, err := people.NewDirectory(people.Rights{
@@ -121,11 +121,12 @@ func (d *desk) open() {
 	log := slog.New(slog.NewJSONHandler(d.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	counts := metrics.New("mail.send")
 	d.counts = counts
-	d.feed = events.NewFeed(d.store, log)
-	d.feed.Keep = 4 // so that listeners fall behind
+	feed := events.NewFeed(d.store, log)
+	feed.Keep = 4 // so that listeners fall behind
+	d.feed = feed
 	d.gate = core.NewGate(d.store.CoreStores(), d.rules, log, counts.Observe, d.feed.Notify)
 	listening, deaf := context.WithCancel(context.Background())
-	running.Go(func() { _ = d.feed.Run(listening) })
+	running.Go(func() { _ = feed.Run(listening) })
 	d.t.Cleanup(deaf)
 	d.deaf = deaf
 	d.srv, err = New(Config{Gate: d.gate, Tokens: testTokens(), Feed: d.feed, Metrics: counts, Log: log, Version: "test"})
