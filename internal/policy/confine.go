@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"strings"
 
 	"approvalbot/internal/approval"
 	"approvalbot/internal/lazy"
@@ -21,22 +22,28 @@ var confineModes = []string{"off", "unsure", "always"}
 // notUnderstood are the findings which mean only that policy does not know what a command does.
 var notUnderstood = finding.Of(finding.UnknownCommand, finding.UnknownOption, finding.ProgramByPath, finding.DynamicCommand,
 	finding.DynamicArgument, finding.DynamicPath, finding.MayReadSecret, finding.DefinesFunction, finding.UnusualShell, finding.UnparsableCommand,
-	finding.InterpreterCode, finding.InterpreterInput, finding.EvaluatesText, finding.RunsScript, finding.RunsWorkspaceCode)
+	finding.InterpreterCode, finding.InterpreterInput, finding.EvaluatesText, finding.RunsScript, finding.RunsWorkspaceCode, finding.WritesAndRuns)
+
+// otherCommands are those of them with which a line may run other commands than those that were read, or what others wrote.
+var otherCommands = finding.Of(finding.DynamicCommand, finding.DefinesFunction, finding.UnusualShell, finding.UnparsableCommand, finding.InterpreterInput,
+	finding.EvaluatesText, finding.WritesAndRuns, finding.WorkspaceWrite, finding.ScratchWrite, finding.WritesOutside)
 
 // confinedLocally are the findings beside them that a confined call can have: it works, and changes its workspace alone.
-// The desk's own loopback is not there, and what it writes in /tmp is gone afterwards.
-var confinedLocally = finding.OfClass[approval.R0].Or(finding.OfClass[approval.R1]).Without(finding.Of(finding.LoopbackRead, finding.ScratchWrite))
+// The desk's own loopback is not there.
+var confinedLocally = finding.OfClass[approval.R0].Or(finding.OfClass[approval.R1]).Or(finding.Of(finding.RemovesBuildOutput)).
+	Without(finding.Of(finding.LoopbackRead))
 
 // removing finds words of removals, resets and force, also as parts of a name in camel case. A confined call may do these
 // in its workspace, so a command that is not understood and has one asks. In doubt it does: these are words of any language
 // in any place, and the list is not complete.
 var removing = lazy.Pattern(`(?:^|[^a-zA-Z]|[a-z])(?i:` + removalWords + `)(?:$|[^a-z])` +
 	`|(?:^|[^a-zA-Z])(?i:rm|del|gc|zap)(?:$|[^a-z])|[a-z](?:R[mM]|D(?:el|EL)|G[cC]|Z(?:ap|AP))(?:$|[^a-z])` + // no end of platform, model
-	`|(?:^|[\s"'])-[a-zA-Z]{0,3}[fF][a-zA-Z]{0,3}(?:$|[\s"'])|--(?:hard|mirror|replace|no-preserve-root|accept-data-loss)` +
+	`|(?:^|[\s"'])-(?:[rRdx]+f[rRdxf]*|f[rRdxf]+)(?:$|[\s"'])|(?:^|[\s"'])-f(?:["']|\s*(?:$|[;|&)])|\s+-)` + // -f x is a file
+	`|--(?:hard|mirror|replace|no-preserve-root|accept-data-loss)` +
 	`|\bbranch\s+-[DM]\b|\bperl\s+-\S*i|(?:^|\s)-(?:es|i)(?:$|\s)`)
 
-// not finds an option that says not to: --no-restore removes nothing.
-var not = lazy.Pattern(`--no-(?:rm|del|gc|zap|` + removalWords + `)(?:$|\s)`)
+// not finds what says not to, or asks whether: --no-restore removes nothing, and isEmpty neither.
+var not = lazy.Pattern(`--no-(?:rm|del|gc|zap|` + removalWords + `)(?:$|\s)|(?i:\bis_?empty\b|\bempty\?)|\b(?:sed|clang-format)\s+-i\s`)
 
 const removalWords = `rmdir|rmtree|rimraf|trash|unlink|shred|truncate|reset|force|delete|destroy|discard|drop|erase|overwrite|` +
 	`prune|purge|remove|removedirs|removesync|deletesync|unlinksync|rmsync|truncatesync|emptydirsync|cleanall|` +
@@ -46,7 +53,7 @@ const removalWords = `rmdir|rmtree|rimraf|trash|unlink|shred|truncate|reset|forc
 	`filter-branch|update-ref|symbolic-ref|checkout-index|repack|deinit`
 
 // outlives finds what may go on behind the answer: a confined call ends with all that it started.
-var outlives = lazy.Pattern(`(?:^|[^&>|<0-9])&(?:[^&>]|$)|(?:^|[^a-zA-Z])(?:nohup|setsid|disown|coproc|tmux|screen|daemonize|start-stop-daemon)(?:$|[^a-zA-Z])|--(?:daemon|detach|background)`)
+var outlives = lazy.Pattern(`(?:^|[^&>|<0-9(])&(?:[^&>]|$)|(?:^|[^a-zA-Z])(?:nohup|setsid|disown|coproc|tmux|screen|daemonize|start-stop-daemon)(?:$|[^a-zA-Z])|--(?:daemon|detach|background)`)
 
 // holdsPaths reports whether some rule that tightens names paths for such a call: code that is not read could lie there.
 func (e *Engine) holdsPaths(j *judging) bool {
@@ -119,6 +126,12 @@ func (j *judging) mayConfine(e *Engine) bool {
 		return false
 	}
 	rest := j.Found.Without(notUnderstood)
+	if rest.Any(outsideIt) {
+		if !usesOwnTmp(j.text()) {
+			return false
+		}
+		rest = rest.Without(outsideIt)
+	}
 	runs := rest.Has(finding.RunsProjectCode)
 	if rest.Without(confinedLocally) != (finding.Set{}) || max(rest.Class(), approval.R1) >= t.ask { // it may change its workspace
 		return false
@@ -129,8 +142,52 @@ func (j *judging) mayConfine(e *Engine) bool {
 	if j.outcome == approval.OutcomeAllow {
 		return t.confine == "always" && rest.Class() == approval.R1 // what only reads says what is there
 	}
-	return !e.holdsPaths(j) && !(runs && e.cfg.ProjectCode == "ask") && !e.cfg.ExecStrict && !removing.MatchString(not.ReplaceAllString(j.text(), " "))
+	return !rest.Has(finding.LocalGit) && !e.holdsPaths(j) && !(runs && e.cfg.ProjectCode == "ask") && !e.cfg.ExecStrict && !removing.MatchString(not.ReplaceAllString(j.doubtful(), " "))
 }
+
+// doubtful is the text of a call's commands that are not understood.
+func (j *judging) doubtful() string {
+	if j.Found.Any(otherCommands) || len(j.seen.Commands) == 0 {
+		return j.text()
+	}
+	var b strings.Builder
+	for _, c := range j.seen.Commands {
+		if c.Class <= approval.R2 {
+			continue
+		}
+		for _, w := range j.seen.Args(c) {
+			b.WriteString(w.Text)
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
+
+// outsideIt are what a command does outside its workspace and can do in a confined call's own /tmp, see [usesOwnTmp].
+var outsideIt = finding.Of(finding.ScratchWrite, finding.WritesOutside, finding.OutsideProject)
+
+// usesOwnTmp reports a line that names each of its files in /tmp at least twice, and no other place outside the
+// workspace: what it writes there it also uses. A confined call has its own /tmp, which is gone with it.
+func usesOwnTmp(text string) bool {
+	times := map[string]int{}
+	for _, file := range inTmp.FindAllString(text, -1) {
+		times[file]++
+	}
+	for _, n := range times {
+		if n < 2 {
+			return false
+		}
+	}
+	text = harmlessPlaces.Replace(inTmp.ReplaceAllString(text, ""))
+	return len(times) > 0 && !elsewhere.MatchString(text)
+}
+
+var (
+	inTmp     = lazy.Pattern("/tmp/[^\\s\"'`;|&<>(),]*")
+	elsewhere = lazy.Pattern(`(?:^|[\s"'=:,(<>])(?:~|/)|\.\.|(?i:\$\{?[a-z]*(?:home|dir|tmp|pwd))|mktemp`)
+
+	harmlessPlaces = strings.NewReplacer("/dev/null", "", "$PWD/", "")
+)
 
 // confined makes the call's outcome that it runs confined, or runs so after a yes.
 func (j *judging) confined(e *Engine) *approval.Confined {

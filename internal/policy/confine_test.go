@@ -26,7 +26,12 @@ func TestWhatIsNotUnderstoodRunsConfined(t *testing.T) {
 	t.Parallel()
 	e := engine(t, shipped, unsure)
 	for _, line := range []string{"frobnicate --all", "./scripts/x.sh", "python3 x.py", "node -e 'console.log(1)'", "ls && frobnicate", "go build ./... && frobnicate",
-		"git log --frob", "bash <<< 'frobnicate'", "frobnicate --no-restore --no-clean", "frobnicate build --no-delete", "./platform.sh", "./model.sh", "frobnicate --transform x"} {
+		"git log --frob", "bash <<< 'frobnicate'", "frobnicate --no-restore --no-clean", "frobnicate build --no-delete", "./platform.sh", "./model.sh", "frobnicate --transform x",
+		// Letters, and words of commands that are understood, are no removal.
+		"frobnicate -f conf.toml", "frobnicate -pdf paper.tex", "frobnicate -of csv=p=0 x", "frobnicate -F x", "tail -f log | frobnicate", "sed -i s/a/b/ main.go && frobnicate",
+		"rm -rf build && frobnicate", "frobnicate 'l.empty? ? 1 : 2'", "frobnicate 'isEmpty(x)'", "frobnicate 'x.map(&:y)'", "echo 'x = 1' > x.py && frobnicate x.py && python3 x.py",
+		// It has its own /tmp, and what it writes there it uses.
+		"frobnicate > /tmp/x.log 2>&1; tail /tmp/x.log", "g++ -o /tmp/probe x.cpp && /tmp/probe > /dev/null", "frobnicate -o /tmp/a --log /tmp/b; cat /tmp/a /tmp/b"} {
 		j := judge(e, confinable(t, line))
 		require.Equal(t, approval.OutcomeAsk, judge(engine(t, shipped), confinable(t, line)).Outcome, "%s: off is the default", line)
 		require.Equal(t, approval.OutcomeAsk, judge(e, lineCall(t, line)).Outcome, "%s: its asker cannot confine it", line)
@@ -77,7 +82,9 @@ func TestWhatNeedsMoreThanAWorkspaceAsks(t *testing.T) {
 		"frobnicate --hard", "frobnicate --no-preserve-root", "frobnicate --no-clean --clean", "frobnicate --no-rm-x rm", "x=git; $x restore .",
 		// What it writes in /tmp is gone, and what it leaves running is ended.
 		"cp main.go /tmp/bak; ./x", "git diff > /tmp/my.patch; ./x", "./server &", "nohup ./server > log 2>&1", "setsid ./server", "./x & wait", "frobnicate --daemon",
-		"x=rm; $x -r .", "frobnicate delete-all", "find . -name x | frobnicate -f",
+		"x=rm; $x -r .", "frobnicate delete-all", "find . -name x | frobnicate -f", "frobnicate -f; ls", "frobnicate -f --all", "frobnicate -fd x", "echo 'os.RemoveAll(\"x\")' > x.go && go run x.go",
+		"frobnicate > /tmp/x", "frobnicate > /tmp/x; cat /tmp/x /tmp/y", "frobnicate > /tmp/x; cat /tmp/x > ../y", "frobnicate > /tmp/x; cp /tmp/x ~/y",
+		"d=$(mktemp -d); frobnicate > $d/x; cat $d/x", "frobnicate && git commit -qm x",
 	} {
 		j := judge(e, confinable(t, line))
 		require.NotEqual(t, approval.OutcomeAllow, j.Outcome, line)
