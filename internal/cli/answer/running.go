@@ -23,8 +23,10 @@ import (
 type running struct {
 	dir    string // empty: there is none
 	client int
-	record string               // the file in which the client keeps what was said; empty if that is not known
-	all    func() map[int]start // the machine's processes
+	record string // the file in which the client keeps what was said; empty if that is not known
+
+	// all gives the machine's processes, and whether none of them can have hidden behind another.
+	all func() (all map[int]start, whole bool)
 }
 
 const (
@@ -34,6 +36,7 @@ const (
 
 	callEnd  = ".call"  // beside files of locks
 	mostSaid = 64 << 20 // bytes that are looked through of what was said
+	looks    = 8        // at the machine's processes, until none ends meanwhile
 
 	// What is noted of a call, beside its kind:
 	started  = "started " // confined, by the process of that number; it holds a lock until it ends
@@ -273,34 +276,63 @@ func enterAsked(ctx context.Context, clients, call string, says io.Writer) (leav
 }
 
 // alive reports whether there are processes of calls that were allowed at that time: ones that were left without a parent,
-// and, if below is true, ones of the client.
+// and, if below is true, ones of the client. A process can pass on what it does to a new one and end, so a look at which one
+// ended says nothing.
 func (r running) alive(allowed time.Time, below bool) bool {
 	group := groupOf(r.client)
-	ours := func(pid int) bool {
-		_, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
-		return err == nil && groupOf(pid) == group // of this user, and nothing else that the machine started
+	for range looks {
+		all, whole := r.all()
+		ours := func(pid int) bool {
+			_, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
+			its := groupOf(pid)
+			whole = whole && !vanished(err) && its != ""
+			return err == nil && its == group // of this user, and nothing else that the machine started
+		}
+		switch {
+		case len(all) == 0, since(all, r.client, os.Getpid(), allowed.Add(-time.Second), below, ours): // times of processes are rounded
+			return true
+		case whole:
+			return false
+		}
 	}
-	all := r.all()
-	return len(all) == 0 || since(all, r.client, os.Getpid(), allowed.Add(-time.Second), below, ours) // times of processes are rounded
+	return true
 }
 
-// processes gives the processes of the machine that are seen here; none if they cannot be read.
-func processes() map[int]start {
-	out := map[int]start{}
+// processes gives the processes of the machine that are seen here; none if they cannot be read. It is whole if none ended
+// while they were read, and their numbers did not start again: then each that had begun was seen.
+func processes() (out map[int]start, whole bool) {
+	out = map[int]start{}
 	boot, err := booted()
 	if err != nil {
-		return out // and no client is known
+		return out, false // and no client is known
 	}
-	all, _ := os.ReadDir("/proc")
+	first := newest()
+	all, err := os.ReadDir("/proc")
+	whole = err == nil
 	for _, e := range all {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			if s, err := boot.start(pid); err == nil { // else it has ended
+			s, err := boot.start(pid)
+			if whole = whole && !vanished(err); err == nil {
 				out[pid] = s
 			}
 		}
 	}
-	return out
+	return out, whole && first > 0 && newest() >= first
 }
+
+// newest is the number of the process that was begun last; 0 if that is not known.
+func newest() int {
+	text, _ := os.ReadFile("/proc/loadavg")
+	words := strings.Fields(string(text))
+	if len(words) < 5 {
+		return 0
+	}
+	pid, _ := strconv.Atoi(words[4])
+	return pid
+}
+
+// vanished reports the error of a look at a process that has ended.
+func vanished(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
 
 // groupOf is the control group of a process, which what it starts is in, too; empty if it has ended.
 func groupOf(pid int) string {

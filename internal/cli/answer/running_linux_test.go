@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -33,9 +34,9 @@ func body(t *testing.T, event, id, line string, more ...string) hook.Call {
 
 // client is this test as a client, on a machine where nothing else runs.
 func client(dir string) running {
-	own := func() map[int]start {
+	own := func() (map[int]start, bool) {
 		out := map[int]start{}
-		all := processes()
+		all, _ := processes()
 		for pid, s := range all {
 			above := pid
 			for above > 1 && above != os.Getpid() {
@@ -45,7 +46,7 @@ func client(dir string) running {
 				out[pid] = s
 			}
 		}
-		return out
+		return out, true
 	}
 	return running{dir: filepath.Join(dir, "1.calls"), client: os.Getpid(), all: own}
 }
@@ -190,6 +191,47 @@ func TestSince(t *testing.T) {
 		require.Equal(t, c.below, since(all, client, me, at, true, ours), name)
 		require.False(t, since(all, client, me, at, false, func(int) bool { return false }), name)
 	}
+}
+
+// A process can pass on what it does to a new one and end while this one looks, so only a look in which none ends says that
+// no process is left.
+func TestRunning_AProcessHidesBehindAnother(t *testing.T) {
+	r := client(t.TempDir())
+	cmd := exec.Command("cat")
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	defer func() { require.NoError(t, errors.Join(stdin.Close(), cmd.Wait())) }()
+	at := time.Now().Add(-time.Minute)
+	none := map[int]start{1: {at.Add(-time.Hour), 0, ""}, r.client: {at.Add(-time.Hour), 1, ""}}
+	for name, c := range map[string]struct {
+		looks []bool // whether each look is whole
+		found int    // the look that finds one
+		alive bool
+	}{
+		"whole at once":    {[]bool{true}, -1, false},
+		"whole at last":    {[]bool{false, false, true}, -1, false},
+		"found the second": {[]bool{false, false}, 1, true},
+		"never whole":      {make([]bool, looks), -1, true},
+	} {
+		n := 0
+		r.all = func() (map[int]start, bool) {
+			all := maps.Clone(none)
+			if n == c.found {
+				all[cmd.Process.Pid] = start{time.Now(), 1, ""}
+			}
+			n++
+			return all, c.looks[n-1]
+		}
+		require.Equal(t, c.alive, r.alive(at, false), name)
+		require.Equal(t, len(c.looks), n, name)
+	}
+	r.all = processes
+	require.Positive(t, newest())
+	all, _ := processes()
+	require.Contains(t, all, os.Getpid())
+	require.True(t, vanished(os.Remove(filepath.Join(t.TempDir(), "none"))))
+	require.False(t, vanished(nil))
 }
 
 // once is a context with which something is tried once.
