@@ -132,7 +132,7 @@ func (j *judging) mayConfine(e *Engine) bool {
 		}
 		rest = rest.Without(outsideIt)
 	}
-	runs := rest.Has(finding.RunsProjectCode)
+	runs := rest.Any(finding.ProjectCode)
 	if rest.Without(confinedLocally) != (finding.Set{}) || max(rest.Class(), approval.R1) >= t.ask { // it may change its workspace
 		return false
 	}

@@ -22,13 +22,14 @@ func boxed(t *testing.T, e *Engine, line string, more ...func(*approval.Call)) a
 	return judge(e, c)
 }
 
-// With projectCode: ask people decide about tests and builds; what reads, compiles or
-// writes only goes on.
+// With projectCode: ask people decide about tests and builds, also those that only
+// compile; what only reads or writes goes on.
 func TestAdversary_W12_ProjectCodeAsks(t *testing.T) {
 	t.Parallel()
 	ask := func(c *Config) { c.ProjectCode = "ask" }
 	e := engine(t, shipped, ask)
-	for _, line := range []string{"go test ./...", "npm test", "make test", "./gradlew build", "pytest -q", "timeout 60 go test .", "ls && go test .", "node_modules/.bin/eslint .", "bash -c 'go test .'"} {
+	for _, line := range []string{"go test ./...", "npm test", "make test", "./gradlew build", "pytest -q", "timeout 60 go test .", "ls && go test .", "node_modules/.bin/eslint .", "bash -c 'go test .'",
+		"go build ./...", "go vet ./..."} {
 		require.Equal(t, approval.OutcomeAllow, judge(engine(t, shipped), lineCall(t, line)).Outcome, line)
 		j := judge(e, lineCall(t, line))
 		require.Equal(t, approval.OutcomeAsk, j.Outcome, line)
@@ -36,7 +37,7 @@ func TestAdversary_W12_ProjectCodeAsks(t *testing.T) {
 		require.Contains(t, j.Assessment.ReasonCodes, "project-code-asks", line)
 		require.True(t, j.Rule.RequiresHuman, "no program alone says yes to what nobody has read")
 	}
-	for _, line := range []string{"ls", "git status", "go build ./...", "echo x > a.txt", "git commit -m x"} {
+	for _, line := range []string{"ls", "git status", "gofmt -l .", "echo x > a.txt", "git commit -m x"} {
 		require.Equal(t, approval.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
 	}
 	off := engine(t, ask, func(c *Config) { c.Mode = "off" })

@@ -96,7 +96,7 @@ func policyStage(e *Engine, j *judging) approval.Outcome {
 		return j.say("policy", "each-asks", approval.OutcomeAsk, "Every single call of this kind needs approval.")
 	case class >= t.ask:
 		return j.say("policy", "requireApprovalAtOrAbove", approval.OutcomeAsk, "Calls of this risk class need approval.")
-	case e.cfg.ProjectCode != "allow" && j.Found.Has(finding.RunsProjectCode) && !j.bound:
+	case e.cfg.ProjectCode != "allow" && j.Found.Any(finding.ProjectCode) && !j.bound:
 		return j.because("policy", finding.ProjectCodeAsks, approval.OutcomeAsk)
 	case *e.cfg.RequireApprovalForExternalWrite && touched&finding.ExternalWrite != 0:
 		return j.because("policy", finding.ExternalWriteAsks, approval.OutcomeAsk)

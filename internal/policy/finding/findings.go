@@ -86,6 +86,10 @@ var Unread = Opaque.Without(Of(UnusualShell, DatabaseClient))
 // changed.
 var OnlyReads = Of(ReadsSecret, MayReadSecret, ReadsEnvironment, MetadataService, ControlPlane, PrivateAddress, OddAddress)
 
+// ProjectCode are the findings about which the operator's key projectCode decides. Compiling is one: with cgo the compiler
+// reads any file that a source names.
+var ProjectCode = Of(RunsProjectCode, LocalBuild)
+
 // Unrecognised are the findings which mean only that policy does not know what something
 // is. A classifier may say what it is, if it is sure.
 var Unrecognised = Of(UnknownTool, UnknownCommand, UnusualShell)

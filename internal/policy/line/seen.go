@@ -85,7 +85,7 @@ func (v *verdict) noteClass(f frame, i int) {
 		return
 	}
 	class := v.Found.Class()
-	if v.AsksCode && v.Found.Has(finding.RunsProjectCode) {
+	if v.AsksCode && v.Found.Any(finding.ProjectCode) {
 		class = max(class, approval.R2)
 	}
 	v.seen.Commands[i].Class = class
