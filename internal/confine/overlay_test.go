@@ -391,13 +391,14 @@ func TestOverlay_SpecialFilesAreNotCopied(t *testing.T) {
 	touched, code := host.confined(t, `chmod -R u+rwX data; touch data/s data/p`)
 	require.Equal(t, 0, code, touched)
 	host.sh(t, host.ws, `test -p data/p -a -S data/s`)
-	for _, line := range []string{`mv data/s data/t`, `mv data new`, `mv data/p data/t; echo x >data/p`, `mv data/s t; mkdir data/s`, `mv -f data/p main.go`} {
+	for _, line := range []string{`mv data/s data/t`, `mv data new`, `mv data/p data/t; echo x >data/p`, `mv data/s t; mkdir data/s`, `mv -f data/p main.go`,
+		`mv -f data/s data/p`, `mv -f data/p data/s`, `mv data/s x; mv data/p data/s; mv x data/p`, `rm data/s; mkfifo data/s`, `rm data/p; rm data/s; mkfifo data/s`} {
 		moved, code := host.confined(t, line)
 		require.Equal(t, NothingKept, code, moved)
 		require.Contains(t, moved, "moved a socket or a pipe")
 		host.sh(t, host.ws, `test -p data/p -a -S data/s`)
 	}
-	removed, code := host.confined(t, `rm data/s; mkfifo data/s`)
+	removed, code := host.confined(t, `rm data/s; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("data/s")'`)
 	require.Equal(t, 0, code, removed)
 	m := newMachine(t)
 	m.sh(t, m.ws, `mkfifo theirs`)

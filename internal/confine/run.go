@@ -491,11 +491,11 @@ func untilSignal(ctx context.Context) (context.Context, func()) {
 	return signal.NotifyContext(ctx, asks...)
 }
 
-// limits are set for the command alone, as the wrapper must go on: no more processes than a build needs, no memory images
-// of what died. Of those one byte is the limit: with none the kernel starts a program of the host's that takes them
+// limits are set for the command alone, as the wrapper must go on: no more processes and descriptors than a build needs (the
+// kernel takes long to close very many of files that have many locks), no memory images of what died. Of those one byte is the limit: with none the kernel starts a program of the host's that takes them
 // (core(5), core_pattern).
 func limits() {
-	for resource, most := range map[int]uint64{unix.RLIMIT_NPROC: 4096, unix.RLIMIT_CORE: 1} {
+	for resource, most := range map[int]uint64{unix.RLIMIT_NPROC: 4096, unix.RLIMIT_NOFILE: 4096, unix.RLIMIT_CORE: 1} {
 		var l unix.Rlimit
 		if unix.Getrlimit(resource, &l) == nil {
 			l.Cur, l.Max = min(l.Cur, most), min(l.Max, most)

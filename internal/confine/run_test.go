@@ -485,9 +485,9 @@ while True: open("alive","a").write("x")'`,
 	_ = victim.Process.Kill()
 	_ = victim.Wait()
 
-	said, _ = m.confined(t, `dd if=/dev/zero of=/tmp/x bs=1M count=1100 2>&1; dd if=/dev/zero of=$HOME/x bs=1M count=1100 2>&1; python3 -c 'import resource as r; r.setrlimit(r.RLIMIT_CORE, (0, 0)); print(r.getrlimit(r.RLIMIT_NPROC)[1], *r.getrlimit(r.RLIMIT_CORE))'`)
+	said, _ = m.confined(t, `dd if=/dev/zero of=/tmp/x bs=1M count=1100 2>&1; dd if=/dev/zero of=$HOME/x bs=1M count=1100 2>&1; python3 -c 'import resource as r; r.setrlimit(r.RLIMIT_CORE, (0, 0)); print(r.getrlimit(r.RLIMIT_NPROC)[1], r.getrlimit(r.RLIMIT_NOFILE)[1], *r.getrlimit(r.RLIMIT_CORE))'`)
 	require.Equal(t, 2, strings.Count(said, "No space left"), said)
-	require.Contains(t, said, "4096 1 1\n", "without a limit of one byte, the host's core_pattern may start a program")
+	require.Contains(t, said, "4096 4096 1 1\n", "without a limit of one byte, the host's core_pattern may start a program")
 	said, _ = m.confined(t, `python3 -c '
 import ctypes, errno, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -652,6 +652,11 @@ func TestRun_ACallThatLeavesTooMuchKeepsNothing(t *testing.T) {
 	said, code := m.confined(t, `seq 20001 | xargs mkdir`)
 	require.Equal(t, NothingKept, code, said)
 	require.Contains(t, said, "more than 20000 folders")
+	m.sh(t, m.ws, `mkdir many; cd many; seq 20001 | xargs mkdir`)
+	said, code = m.confined(t, `mv many/1 .; rm -rf many`)
+	require.Equal(t, NothingKept, code, said)
+	require.Contains(t, said, "removed more than 20000 folders")
+	m.sh(t, m.ws, `test -d many/20001; rm -rf many`)
 	m.sh(t, m.ws, `mkdir gone`)
 	m.ws += "/gone"
 	cmd := m.wrapped(`echo ready; sleep 1000`)

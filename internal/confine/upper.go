@@ -29,10 +29,10 @@ type judgement struct {
 	meanwhile map[string]bool // names that a program of the host changed since the call began, and the call too
 	changed   int
 	deep      bool
-	left      bool // a socket or a pipe by a new name, which is not copied
+	left      bool // a socket or a pipe that the call made or changed, which is not copied
 	took      bool // one of the host's is gone
 	folders   int
-	names     int // that the call left; a long one counts several times
+	names     int // that the call left or removed; a long one counts several times
 	plan
 }
 
@@ -53,8 +53,8 @@ func (c change) mode() uint32 { return c.up.Mode & 01777 &^ (0002 &^ c.low.Mode)
 // mostNames bounds how long it takes to judge what a call left: some 110,000 usual names, or 14,000 of 4 KB.
 const mostNames = 1 << 20
 
-// mostFolders bounds how many folders a call may leave: each takes some tenths of a millisecond when it is copied back, and one of the
-// user's watches in later calls.
+// mostFolders bounds how many folders a call may leave or remove: each takes some tenths of a millisecond, and one of the user's
+// watches in later calls.
 const mostFolders = 20_000
 
 // judge looks at each name that a call made, changed or removed. It changes nothing. Symbolic links are protected, each of
@@ -129,11 +129,8 @@ func (j *judgement) dir(up, low int, rel string, p place, hides bool, depth int)
 	}
 	made := map[string]bool{}
 	for _, d := range all {
-		if p.Joins {
-			j.names += len(p.Under) / 4
-		}
-		if j.names += 8 + len(p.Under)/64; j.names > mostNames {
-			return errors.New("the workspace would have too many names, or too long ones")
+		if err := j.count(p); err != nil {
+			return err
 		}
 		made[d.name] = true
 		if err := j.entry(up, low, d.name, join(rel, d.name), j.in(p, rel, d.name), hides, depth); err != nil {
@@ -156,6 +153,25 @@ func (j *judgement) dir(up, low int, rel string, p place, hides bool, depth int)
 	}
 	if !p.Git {
 		j.repository(up, low, rel, made, hides)
+	}
+	return nil
+}
+
+// count counts a name in a directory that is looked at as p.
+func (j *judgement) count(p place) error {
+	if p.Joins {
+		j.names += len(p.Under) / 4
+	}
+	if j.names += 8 + len(p.Under)/64; j.names > mostNames {
+		return errors.New("the call made, changed or removed too many names, or too long ones")
+	}
+	return nil
+}
+
+// countFolder counts a folder.
+func (j *judgement) countFolder() error {
+	if j.folders++; j.folders > mostFolders {
+		return fmt.Errorf("the call made, changed or removed more than %d folders", mostFolders)
 	}
 	return nil
 }
@@ -218,8 +234,8 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 	}
 	switch kind(u) {
 	case unix.S_IFDIR:
-		if j.folders++; j.folders > mostFolders {
-			return fmt.Errorf("the call made or changed more than %d folders", mostFolders)
+		if err := j.countFolder(); err != nil {
+			return err
 		}
 		hidden, err := opaque(up, name)
 		if err != nil {
@@ -240,7 +256,7 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 		*list = append(*list, change{rel, u, l})
 		j.changed++
 	default: // a socket or a pipe, which lived in the call, or is the host's and had its mode or time changed
-		j.left = j.left || !was || !special(l)
+		j.left = true
 		if l.Mode != 0 && kind(l) != kind(u) {
 			j.removals = append(j.removals, change{rel, unix.Stat_t{}, l})
 		}
@@ -326,6 +342,9 @@ func (j *judgement) gone(low int, name, rel string, p place, depth int) error {
 		j.meanwhile[rel] = true
 	}
 	if isDir {
+		if err := j.countFolder(); err != nil {
+			return err
+		}
 		if err := j.goneBelow(low, name, rel, p, depth); err != nil {
 			return err
 		}
@@ -348,6 +367,9 @@ func (j *judgement) goneBelow(low int, name, rel string, p place, depth int) err
 		return err
 	}
 	for _, d := range all {
+		if err := j.count(p); err != nil {
+			return err
+		}
 		if err := j.gone(sub, d.name, join(rel, d.name), j.in(p, rel, d.name), depth+1); err != nil {
 			return err
 		}
