@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -36,6 +37,7 @@ const (
 
 	callEnd  = ".call"  // beside files of locks
 	mostSaid = 64 << 20 // bytes that are looked through of what was said
+	inRecord = "\n"     // between what is noted of an unconfined call and the client's record of it
 	looks    = 8        // at the machine's processes, until none ends meanwhile
 
 	// What is noted of a call, beside its kind:
@@ -60,7 +62,11 @@ func runningOf(client int, body []byte) (running, error) {
 // while an unconfined one waits.
 func (r running) begin(ctx context.Context, c hook.Call, kind confine.Kind) (err error) {
 	say := func() error {
-		return errors.Join(os.MkdirAll(r.dir, 0o700), os.WriteFile(r.file(c), []byte(kind), 0o600))
+		what := string(kind)
+		if kind == confine.Unconfined {
+			what += inRecord + r.record
+		}
+		return errors.Join(os.MkdirAll(r.dir, 0o700), note(r.file(c), what, time.Now()))
 	}
 	if kind == confine.Unconfined {
 		if err = say(); err != nil {
@@ -146,21 +152,37 @@ func (r running) over(c hook.Call) {
 		_ = os.Remove(r.file(c)) // if it stays, no call is confined
 		return
 	}
-	note(r.file(c), after, info.ModTime())
+	_ = note(r.file(c), after, info.ModTime()) // if it fails, the call counts as one that runs
 }
 
-// note says something else of a call that was allowed at that time, since when its processes have begun.
-func note(file, what string, allowed time.Time) {
-	aside := file + ".new" // no hook is to read it with another time
-	if errors.Join(os.WriteFile(aside, []byte(what), 0o600), os.Chtimes(aside, allowed, allowed)) == nil {
-		_ = os.Rename(aside, file) // else the call counts as one that runs
+// note says something of a call that was allowed at that time, since when its processes have begun. No hook reads a part of
+// it, or reads it with another time.
+func note(file, what string, allowed time.Time) error {
+	aside := file + ".new"
+	if err := errors.Join(os.WriteFile(aside, []byte(what), 0o600), os.Chtimes(aside, allowed, allowed)); err != nil {
+		return err
 	}
+	return os.Rename(aside, file)
 }
 
-// answered reports whether the client has kept a result of that call. It does also of a call that its user interrupted, of which
-// no event says that it has ended.
-func (r running) answered(id string) bool {
-	f, err := os.Open(r.record)
+// answered reports whether the client has kept a result of that call in that record of what was said, or in one of its
+// subagents'. It does also of a call that its user interrupted, of which no event says that it has ended.
+func answered(record, id string) bool {
+	if record == "" {
+		return false
+	}
+	of, _ := filepath.Glob(filepath.Join(globbed(strings.TrimSuffix(record, filepath.Ext(record))), "subagents", "*"+filepath.Ext(record)))
+	return slices.ContainsFunc(append(of, record), func(file string) bool { return answers(file, id) })
+}
+
+// globbed is a path as a pattern that only it matches.
+func globbed(path string) string { return globSigns.Replace(path) }
+
+var globSigns = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
+
+// answers reports whether a file of what was said has a result of that call.
+func answers(file, id string) bool {
+	f, err := os.Open(file)
 	if err != nil {
 		return false
 	}
@@ -219,13 +241,13 @@ func (r running) other(c hook.Call, kind confine.Kind) string {
 		if errors.Is(err, os.ErrNotExist) || errors.Is(statErr, os.ErrNotExist) {
 			continue
 		}
-		what := string(text)
-		if what == string(confine.Unconfined) && r.answered(strings.TrimSuffix(e.Name(), callEnd)) {
+		what, record, _ := strings.Cut(string(text), inRecord)
+		if what == string(confine.Unconfined) && answered(record, strings.TrimSuffix(e.Name(), callEnd)) {
 			what = left
 		}
 		confined := what == string(confine.Confined)
 		switch {
-		case err != nil || statErr != nil:
+		case err != nil, statErr != nil, what == "":
 			return unreadable
 		case strings.HasPrefix(what, started), confined && kind == confine.Confined, !confined && kind == confine.Unconfined:
 		case confined && time.Since(info.ModTime()) < startTime, !confined && r.counts(what, info.ModTime()):
@@ -264,7 +286,7 @@ func enterAsked(ctx context.Context, clients, call string, says io.Writer) (leav
 			err = errors.New("it runs already")
 		}
 		if noted = err; err == nil {
-			noted = os.WriteFile(file, fmt.Appendf(nil, "%s%d", started, os.Getpid()), 0o600)
+			noted = note(file, started+strconv.Itoa(os.Getpid()), time.Now())
 		}
 		return true
 	})

@@ -100,23 +100,37 @@ func TestRunning_Unconfined(t *testing.T) {
 		require.NoError(t, os.Remove(r.file(a)))
 	}
 
-	allow("a", "mv a b", confine.Unconfined) // and its user interrupts it, which no event says
-	require.False(t, r.free(t.Context(), next))
-	r.record = filepath.Join(t.TempDir(), "said.jsonl")
-	said := func(text string) {
-		t.Helper()
-		require.NoError(t, os.WriteFile(r.record, []byte(text), 0o600))
+	// Its user interrupts it, or stops the subagent whose call it is, which no event says.
+	record := filepath.Join(t.TempDir(), "a[1]*", "said.jsonl")
+	ofAgent := filepath.Join(strings.TrimSuffix(record, ".jsonl"), "subagents", "agent-1.jsonl")
+	require.NoError(t, os.MkdirAll(filepath.Dir(ofAgent), 0o700))
+	for _, file := range []string{record, ofAgent} {
+		r.record = record
+		allow("a", "mv a b", confine.Unconfined)
+		r.record = "another" // as behind /clear
+		require.False(t, r.free(t.Context(), next))
+		said := func(text string) {
+			t.Helper()
+			require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		}
+		for _, text := range []string{
+			`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"a","input":{"tool_use_id":"a","type":"tool_result"}}]}}`,
+			`{"type":"user","message":{"content":"\"tool_use_id\":\"a\""}}`,
+			`{"type":"user","message":{"content":[{"tool_use_id":"b","type":"tool_result","content":[{"tool_use_id":"a","type":"tool_result"}]}]}}`,
+		} {
+			said(text)
+			require.False(t, r.free(t.Context(), next), text)
+		}
+		said("{\n" + `{"type":"user","message":{"content":[{"tool_use_id":"a","type":"tool_result","content":"[Request interrupted by user for tool use]"}]}}` + "\n")
+		me := r.client
+		r.client = child // which has no processes
+		require.True(t, r.free(t.Context(), next))
+		r.client = me
+		said("")
 	}
-	for _, text := range []string{
-		`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"a","input":{"tool_use_id":"a","type":"tool_result"}}]}}`,
-		`{"type":"user","message":{"content":"\"tool_use_id\":\"a\""}}`,
-		`{"type":"user","message":{"content":[{"tool_use_id":"b","type":"tool_result","content":[{"tool_use_id":"a","type":"tool_result"}]}]}}`,
-	} {
-		said(text)
-		require.False(t, r.free(t.Context(), next), text)
-	}
-	said("{\n" + `{"type":"user","message":{"content":[{"tool_use_id":"a","type":"tool_result","content":"[Request interrupted by user for tool use]"}]}}` + "\n")
-	r.client = child // which has no processes
+	require.NoError(t, os.WriteFile(r.file(body(t, "PreToolUse", "0", "ls")), nil, 0o600))
+	require.False(t, r.free(t.Context(), next), "nothing is said of a call, as on a full disk")
+	require.NoError(t, os.Remove(r.file(body(t, "PreToolUse", "0", "ls"))))
 	require.True(t, r.free(t.Context(), next))
 	if os.Geteuid() != 0 {
 		require.NoError(t, os.Chmod(r.dir, 0))
