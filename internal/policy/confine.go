@@ -22,7 +22,7 @@ var confineModes = []string{"off", "unsure", "always"}
 // notUnderstood are the findings which mean only that policy does not know what a command does.
 var notUnderstood = finding.Of(finding.UnknownCommand, finding.UnknownOption, finding.ProgramByPath, finding.DynamicCommand,
 	finding.DynamicArgument, finding.DynamicPath, finding.MayReadSecret, finding.DefinesFunction, finding.UnusualShell, finding.UnparsableCommand,
-	finding.InterpreterCode, finding.InterpreterInput, finding.EvaluatesText, finding.RunsScript, finding.RunsWorkspaceCode, finding.WritesAndRuns)
+	finding.InterpreterCode, finding.InterpreterInput, finding.EvaluatesText, finding.RunsScript, finding.RunsWorkspaceCode, finding.WritesAndRuns, finding.SetsEnvironment)
 
 // otherCommands are those of them with which a line may run other commands than those that were read, or what others wrote.
 var otherCommands = finding.Of(finding.DynamicCommand, finding.DefinesFunction, finding.UnusualShell, finding.UnparsableCommand, finding.InterpreterInput,
@@ -42,8 +42,10 @@ var removing = lazy.Pattern(`(?:^|[^a-zA-Z]|[a-z])(?i:` + removalWords + `)(?:$|
 	`|--(?:hard|mirror|replace|no-preserve-root|accept-data-loss)` +
 	`|\bbranch\s+-[DM]\b|\bperl\s+-\S*i|(?:^|\s)-(?:es|i)(?:$|\s)`)
 
-// not finds what says not to, or asks whether: --no-restore removes nothing, and isEmpty neither.
-var not = lazy.Pattern(`--no-(?:rm|del|gc|zap|` + removalWords + `)(?:$|\s)|(?i:\bis_?empty\b|\bempty\?)|\b(?:sed|clang-format)\s+-i\s`)
+// not finds what says not to, or asks whether (--no-restore removes nothing, and isEmpty neither), and edits in place that print
+// each line again.
+var not = lazy.Pattern(`--no-(?:rm|del|gc|zap|` + removalWords + `)(?:$|\s)|(?i:\bis_?empty\b|\bempty\?)|\b(?:sed|clang-format|grep|rg)\s+-i\s` +
+	`|\b(?:perl|ruby)\s+(?:-i\s+-p|-[0-9]*p[0-9]*i|-[0-9]*i[0-9]*p)[0-9]*e?\s`)
 
 const removalWords = `rmdir|rmtree|rimraf|trash|unlink|shred|truncate|reset|force|delete|destroy|discard|drop|erase|overwrite|` +
 	`prune|purge|remove|removedirs|removesync|deletesync|unlinksync|rmsync|truncatesync|emptydirsync|cleanall|` +
