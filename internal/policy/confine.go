@@ -129,7 +129,7 @@ func (j *judging) mayConfine(e *Engine) bool {
 	}
 	rest := j.Found.Without(notUnderstood)
 	if rest.Any(outsideIt) {
-		if !usesOwnTmp(j.text()) {
+		if !usesOwnTmp(j.text(), !j.Found.Has(finding.DynamicPath)) {
 			return false
 		}
 		rest = rest.Without(outsideIt)
@@ -169,8 +169,9 @@ func (j *judging) doubtful() string {
 var outsideIt = finding.Of(finding.ScratchWrite, finding.WritesOutside, finding.OutsideProject)
 
 // usesOwnTmp reports a line that names each of its files in /tmp at least twice, and no other place outside the
-// workspace: what it writes there it also uses. A confined call has its own /tmp, which is gone with it.
-func usesOwnTmp(text string) bool {
+// workspace: what it writes there it also uses. A confined call has its own /tmp, which is gone with it. If named is
+// false, it may name no file there: what it writes is computed, and in the workspace if it works at all.
+func usesOwnTmp(text string, named bool) bool {
 	times := map[string]int{}
 	for _, file := range inTmp.FindAllString(text, -1) {
 		times[file]++
@@ -181,12 +182,12 @@ func usesOwnTmp(text string) bool {
 		}
 	}
 	text = harmlessPlaces.Replace(inTmp.ReplaceAllString(text, ""))
-	return len(times) > 0 && !elsewhere.MatchString(text)
+	return (len(times) > 0 || !named) && !elsewhere.MatchString(text)
 }
 
 var (
 	inTmp     = lazy.Pattern("/tmp/[^\\s\"'`;|&<>(),]*")
-	elsewhere = lazy.Pattern(`(?:^|[\s"'=:,(<>])(?:~|/)|\.\.|(?i:\$\{?[a-z]*(?:home|dir|tmp|pwd))|mktemp`)
+	elsewhere = lazy.Pattern(`(?:^|[\s"'=:,(<>])(?:~|/|\.\.(?:/|$|\s))|/\.\.(?:/|$|\s)|(?i:\$\{?[a-z]*(?:home|dir|tmp|pwd))|mktemp`)
 
 	harmlessPlaces = strings.NewReplacer("/dev/null", "", "$PWD/", "")
 )

@@ -29,7 +29,7 @@ func TestWhatIsNotUnderstoodRunsConfined(t *testing.T) {
 		"git log --frob", "bash <<< 'frobnicate'", "frobnicate --no-restore --no-clean", "frobnicate build --no-delete", "./platform.sh", "./model.sh", "frobnicate --transform x",
 		// Letters, and words of commands that are understood, are no removal.
 		"frobnicate -f conf.toml", "frobnicate -pdf paper.tex", "frobnicate -of csv=p=0 x", "frobnicate -F x", "tail -f log | frobnicate", "sed -i s/a/b/ main.go && frobnicate",
-		"rm -rf build && frobnicate", "perl -0pi -e 's/a/b/' x.go && frobnicate", "ruby -i -pe 'gsub(/a/, \"b\")' x.rb", "X=1 frobnicate", "frobnicate | grep -i x",
+		"rm -rf build && frobnicate", "perl -0pi -e 's/a/b/' x.go && frobnicate", "ruby -i -pe 'gsub(/a/, \"b\")' x.rb", "X=1 frobnicate", "grep -rl a src | xargs sed -i s/a/b/", "frobnicate -o=/tmp/x ./... && cat /tmp/x", "frobnicate | grep -i x",
 		"frobnicate 'l.empty? ? 1 : 2'", "frobnicate 'isEmpty(x)'", "frobnicate 'x.map(&:y)'", "echo 'x = 1' > x.py && frobnicate x.py && python3 x.py",
 		// It has its own /tmp, and what it writes there it uses.
 		"frobnicate > /tmp/x.log 2>&1; tail /tmp/x.log", "g++ -o /tmp/probe x.cpp && /tmp/probe > /dev/null", "frobnicate -o /tmp/a --log /tmp/b; cat /tmp/a /tmp/b"} {
