@@ -249,11 +249,18 @@ func TestFlow_AHookRemembersTheSettings(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(skill), 0o755))
 	require.NoError(t, os.WriteFile(skill, []byte("---\nname: tidy\n---\nTidy up.\n"), 0o644))
 	c.begins()
-	c.tool("toolu_skill", "Skill", map[string]any{"skill": "tidy"})
+	skills := func(name string) {
+		t.Helper()
+		of := map[string]any{"skill": name}
+		c.tool("toolu_skill", "Skill", of)
+		confined(false, "runs the commands of a skill's page")
+		c.event("PostToolUse", "toolu_skill", of, map[string]any{"tool_name": "Skill", "tool_response": map[string]any{"success": true}}, "--confine")
+	}
+	skills("tidy")
 	c.looks("UserPromptExpansion", map[string]any{"command_name": "tidy"})
 	c.looks("UserPromptExpansion", map[string]any{"command_name": "init", "command_source": "builtin"})
 	confined(true, "knows that skill")
-	c.tool("toolu_skill", "Skill", map[string]any{"skill": "packages/x:audit"})
+	skills("packages/x:audit")
 	confined(false, "has a skill of a folder below, which may have hooks")
 	for event, more := range map[string]map[string]any{
 		"ConfigChange":        {"source": "project_settings"}, // between two calls

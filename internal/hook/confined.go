@@ -123,7 +123,7 @@ func (c Call) shellCommand() (line string, background bool) {
 
 // quiet are the tools of Claude Code that start no program and give no file another name.
 var quiet = lazy.Words(`Read Write Edit MultiEdit NotebookEdit NotebookRead Glob Grep LS WebFetch WebSearch TodoWrite
-	TaskCreate TaskGet TaskList TaskUpdate TaskOutput TaskStop Agent Task ListAgents ReportFindings Skill AskUserQuestion EnterPlanMode ExitPlanMode KillShell KillBash
+	TaskCreate TaskGet TaskList TaskUpdate TaskOutput TaskStop Agent Task ListAgents ReportFindings AskUserQuestion EnterPlanMode ExitPlanMode KillShell KillBash
 	BashOutput ToolSearch SendMessage ListMcpResourcesTool ReadMcpResourceTool`)
 
 // Runs reports whether a call of Claude Code may start programs, or rename or copy files.

@@ -102,7 +102,7 @@ func TestAdversary_K6_TheReplacedCommandIsTheLine(t *testing.T) {
 // What may start programs or copy files is told from what does neither.
 func TestCall_Runs(t *testing.T) {
 	t.Parallel()
-	for _, c := range []Call{{Tool: "Bash"}, {Tool: "mcp__files__move"}, {Tool: "Monitor"}, {Tool: "Agent", Params: []byte(`{"isolation": "worktree"}`)}, {Tool: "Task", Params: []byte(`[]`)}} {
+	for _, c := range []Call{{Tool: "Bash"}, {Tool: "mcp__files__move"}, {Tool: "Monitor"}, {Tool: "Skill"}, {Tool: "Agent", Params: []byte(`{"isolation": "worktree"}`)}, {Tool: "Task", Params: []byte(`[]`)}} {
 		require.True(t, c.Runs(), c.Tool)
 	}
 	for _, c := range []Call{{Tool: "Edit"}, {Tool: "Agent", Params: []byte(`{"prompt": "x"}`)}} {

@@ -320,39 +320,6 @@ func (r running) alive(allowed time.Time, below bool) bool {
 	return true
 }
 
-// processes gives the processes of the machine that are seen here; none if they cannot be read. It is whole if none ended
-// while they were read, and their numbers did not start again: then each that had begun was seen.
-func processes() (out map[int]start, whole bool) {
-	out = map[int]start{}
-	boot, err := booted()
-	if err != nil {
-		return out, false // and no client is known
-	}
-	first := newest()
-	all, err := os.ReadDir("/proc")
-	whole = err == nil
-	for _, e := range all {
-		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			s, err := boot.start(pid)
-			if whole = whole && !vanished(err); err == nil {
-				out[pid] = s
-			}
-		}
-	}
-	return out, whole && first > 0 && newest() >= first
-}
-
-// newest is the number of the process that was begun last; 0 if that is not known.
-func newest() int {
-	text, _ := os.ReadFile("/proc/loadavg")
-	words := strings.Fields(string(text))
-	if len(words) < 5 {
-		return 0
-	}
-	pid, _ := strconv.Atoi(words[4])
-	return pid
-}
-
 // vanished reports the error of a look at a process that has ended.
 func vanished(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
 
