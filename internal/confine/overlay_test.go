@@ -163,6 +163,16 @@ func TestOverlay_WhatChangesDuringTheCopyIsTheHosts(t *testing.T) {
 	}
 }
 
+// A folder that is protected keeps its time.
+func TestOverlay_AProtectedFolderKeepsItsTime(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.ws, `mkdir -p .claude/x secrets lib; touch -d @7 .claude/x .claude secrets lib`)
+	said, code := m.confined(t, `touch -d @8 .claude/x .claude secrets lib .github`)
+	require.Equal(t, 0, code, said)
+	m.sh(t, m.ws, `test "$(stat -c %Y .claude/x .claude secrets lib | xargs)" = '7 7 7 8' -a "$(stat -c %Y .github)" -gt 8`)
+}
+
 // whileCopied has a script run before the first change of the workspace.
 func (m machine) whileCopied(t *testing.T, script string) string {
 	t.Helper()

@@ -68,7 +68,7 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 	if err := unix.Fstat(int(w.root.Fd()), &low); err != nil {
 		return nil, err
 	}
-	j.folder("", top, low, false)
+	j.folder("", top, low, false, false)
 	if err := j.dir(upper, int(w.root.Fd()), "", j.top(), false, 0); err != nil {
 		return nil, err
 	}
@@ -241,7 +241,7 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 		if err != nil {
 			return err
 		}
-		mode := j.folder(rel, u, l, fresh && !hidden && !hides)
+		mode := j.folder(rel, u, l, fresh && !hidden && !hides, p.Held)
 		if p.Held && !(wasDir && l.Mode&01777 == mode) {
 			j.protected[rel] = true
 		}
@@ -268,8 +268,8 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 }
 
 // folder plans a folder that the call left, which is there already or new. It gives the mode that it is to have: that of the
-// call if the call changed it, else what it has now.
-func (j *judgement) folder(rel string, u, l unix.Stat_t, fresh bool) (mode uint32) {
+// call if the call changed it, else what it has now. A protected one that is there keeps its time.
+func (j *judgement) folder(rel string, u, l unix.Stat_t, fresh, held bool) (mode uint32) {
 	u.Mode &= unix.S_IFMT | 01777
 	if kind(l) == unix.S_IFDIR {
 		was, known := j.before.dirs[rel]
@@ -286,7 +286,9 @@ func (j *judgement) folder(rel string, u, l unix.Stat_t, fresh bool) (mode uint3
 			j.protected[cmp.Or(rel, ".")] = true
 		}
 	}
-	j.puts = append(j.puts, change{rel, u, l})
+	if !held || kind(l) != unix.S_IFDIR {
+		j.puts = append(j.puts, change{rel, u, l})
+	}
 	return u.Mode & 01777
 }
 
