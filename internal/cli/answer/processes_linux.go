@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -25,9 +26,10 @@ func processes() (out map[int]start, whole bool) {
 				return
 			}
 			s, err := boot.start(pid)
-			if whole = whole && !vanished(err); err == nil {
+			if err == nil {
 				out[pid] = s
 			}
+			whole = whole && (err == nil || errors.Is(err, os.ErrPermission)) // another user's (hidepid)
 		})
 		whole = whole && err == nil
 	}
