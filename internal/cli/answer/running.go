@@ -308,7 +308,7 @@ func (r running) alive(allowed time.Time, below bool) bool {
 			_, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
 			its := groupOf(pid)
 			whole = whole && !vanished(err) && its != ""
-			return err == nil && its == group // of this user, and nothing else that the machine started
+			return !vanished(err) && !errors.Is(err, os.ErrPermission) && its == group // of this user, and nothing else that the machine started
 		}
 		switch {
 		case len(all) == 0, since(all, r.client, os.Getpid(), allowed.Add(-time.Second), below, ours): // times of processes are rounded
@@ -354,10 +354,10 @@ func since(processes map[int]start, client, self int, at time.Time, below bool, 
 		}
 		switch {
 		case above[client]:
-			if below {
+			if below || client == 1 { // which gets what is left in its namespace
 				return true
 			}
-		case !alive(top.parent) || ofClient[top.parent]:
+		case !alive(top.parent), ofClient[top.parent], top.parent == 1: // a client that entered a container has no parent there
 			if ours(pid) {
 				return true
 			}

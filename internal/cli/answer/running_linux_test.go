@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -246,6 +247,44 @@ func TestRunning_AProcessHidesBehindAnother(t *testing.T) {
 	require.Contains(t, all, os.Getpid())
 	require.True(t, vanished(os.Remove(filepath.Join(t.TempDir(), "none"))))
 	require.False(t, vanished(nil))
+}
+
+// In a container, what was left is given to process 1, which may be the client, or no ancestor of it.
+func TestSince_InAContainer(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	before, after := at.Add(-time.Hour), at.Add(time.Second)
+	ours := func(int) bool { return true }
+	first := map[int]start{1: {before, 0, ""}, 5: {after, 1, ""}}
+	require.False(t, since(first, 1, 5, at, false, ours))
+	first[9] = start{after, 1, ""}
+	require.True(t, since(first, 1, 5, at, false, ours), "the client is process 1")
+	entered := map[int]start{1: {before, 0, ""}, 7: {before, 0, ""}, 5: {after, 7, ""}}
+	require.False(t, since(entered, 7, 5, at, false, ours))
+	entered[9] = start{after, 1, ""}
+	require.True(t, since(entered, 7, 5, at, false, ours), "the client has entered the container")
+}
+
+// A process counts wherever it works, also in a folder whose path is too long to be told.
+func TestRunning_AProcessInADeepFolder(t *testing.T) {
+	r := client(t.TempDir())
+	name := strings.Repeat("x", 250)
+	deep := "cd " + t.TempDir() + strings.Repeat("; mkdir "+name+"; cd "+name, 20)
+	cmd := exec.Command("bash", "-c", deep+"; echo in; exec cat")
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = stdout.Read(make([]byte, 3))
+	require.NoError(t, err)
+	_, err = os.Readlink(fmt.Sprintf("/proc/%d/cwd", cmd.Process.Pid))
+	require.ErrorIs(t, err, syscall.ENAMETOOLONG)
+	r.all = func() (map[int]start, bool) {
+		return map[int]start{1: {time.Now().Add(-time.Hour), 0, ""}, cmd.Process.Pid: {time.Now(), 1, ""}}, true
+	}
+	require.True(t, r.alive(time.Now().Add(-time.Minute), false))
+	require.NoError(t, errors.Join(stdin.Close(), cmd.Wait()))
 }
 
 // once is a context with which something is tried once.
