@@ -255,6 +255,11 @@ func TestFlow_AHookRemembersTheSettings(t *testing.T) {
 		c.tool("toolu_skill", "Skill", of)
 		confined(false, "runs the commands of a skill's page")
 		c.event("PostToolUse", "toolu_skill", of, map[string]any{"tool_name": "Skill", "tool_response": map[string]any{"success": true}}, "--confine")
+		calls, err := filepath.Glob(filepath.Join(c.home, ".local", "state", "approvalbot", "claude-code", "*", "*.calls", "*.call"))
+		require.NoError(t, err)
+		for _, call := range calls { // processes of other tests may look like ones that it left
+			_ = os.Remove(call)
+		}
 	}
 	skills("tidy")
 	c.looks("UserPromptExpansion", map[string]any{"command_name": "tidy"})

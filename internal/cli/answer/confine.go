@@ -173,8 +173,14 @@ func (b booting) start(pid int) (start, error) {
 	since, err := strconv.ParseFloat(fields[19], 64)
 	parent, parentErr := strconv.Atoi(fields[1])
 	at := time.Time(b).Add(time.Duration(since / ticks * float64(time.Second)))
+	if fields[0] == "Z" && fields[17] == "1" { // with other threads it still runs
+		return start{}, errZombie
+	}
 	return start{at, parent, fields[19]}, errors.Join(err, parentErr)
 }
+
+// errZombie says that a process has ended, and its parent has not taken notice.
+var errZombie = errors.New("the process has ended")
 
 // Confining is the verb confine, of approvalbot and of approvalbot-hook: a hook's replaced command starts the program
 // that is the hook.

@@ -29,7 +29,7 @@ func processes() (out map[int]start, whole bool) {
 			if err == nil {
 				out[pid] = s
 			}
-			whole = whole && (err == nil || errors.Is(err, os.ErrPermission)) // another user's (hidepid)
+			whole = whole && (err == nil || err == errZombie || errors.Is(err, os.ErrPermission)) // another user's (hidepid)
 		})
 		whole = whole && err == nil
 	}
