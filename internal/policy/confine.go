@@ -144,7 +144,10 @@ func (j *judging) mayConfine(e *Engine) bool {
 	if j.outcome == approval.OutcomeAllow {
 		return t.confine == "always" && rest.Class() == approval.R1 // what only reads says what is there
 	}
-	return !rest.Has(finding.LocalGit) && !e.holdsPaths(j) && !(runs && e.cfg.ProjectCode == "ask") && !e.cfg.ExecStrict && !removing.MatchString(not.ReplaceAllString(j.doubtful(), " "))
+	if rest.Has(finding.LocalGit) || e.holdsPaths(j) || runs && e.cfg.ProjectCode == "ask" || e.cfg.ExecStrict {
+		return false
+	}
+	return !removing.MatchString(not.ReplaceAllString(j.doubtful(), " "))
 }
 
 // doubtful is the text of a call's commands that are not understood.
