@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,6 +26,27 @@ func checkTools(t *testing.T, e *Engine, rows []toolRow) {
 			return judge(e, approval.Call{ToolName: r.tool, Params: json.RawMessage(r.params), AgentID: "main"})
 		})
 	}
+}
+
+// A client reads the files that the arguments of a skill mention, unasked.
+func TestAdversary_W32_FilesThatSkillsMention(t *testing.T) {
+	t.Parallel()
+	var rows []toolRow
+	for args, want := range map[string]string{
+		"@/home/u/.ssh/id_ed25519": "R3 reads-secret", "see @.env": "R3 reads-secret", "a\u00a0@.env": "R3 reads-secret", "a\ufeff@.env": "R3 reads-secret", "。@.env": "R3 reads-secret", "(@.env).": "R3 reads-secret",
+		"@.env#L1-2": "R3 reads-secret", "@\"a b/.env\" x": "R3 reads-secret", "@~/.ssh/id_rsa,": "R3 reads-secret", "@/proc/self/environ": "R3 may-read-secret",
+		"@a.go\n@.env": "R3 reads-secret", "@@.env": "R3 reads-secret", ".env": "R3 reads-secret", "'~/.ssh/id_rsa' x": "R3 reads-secret", "@$HOME/x": "R3 may-read-secret", "@/etc/approvalbot/config.yaml": "R4 touches-the-desk", "/etc/approvalbot/config.yaml": "R4 touches-the-desk",
+		strings.Repeat("@a ", 100): "R3 may-read-secret", strings.Repeat("a. ", 2000): "R3 may-read-secret",
+		"@a.go": "R0", "review @src/a.go, and @docs/b.md.": "R0", "mail a@example.org": "R0", "@org/package": "R0", "fix /api/users and token refresh": "R0", "--pages 1": "R0", "@ a": "R0", "": "R0", "/etc/hosts": "R0",
+	} {
+		for _, tool := range []string{"Skill", "SlashCommand"} {
+			in, err := json.Marshal(map[string]string{"skill": "pdf", "args": args})
+			require.NoError(t, err)
+			rows = append(rows, toolRow{tool, string(in), want})
+		}
+	}
+	rows = append(rows, toolRow{"Skill", `{"skill":"pdf @.env"}`, "R3 reads-secret"}, toolRow{"Skill", `{"skill":"pdf","args":["@.env"]}`, "R3 reads-secret"})
+	checkTools(t, engine(t), rows)
 }
 
 func TestTools(t *testing.T) {

@@ -201,8 +201,13 @@ func (x *Reading) assessQuiet() {
 	}
 	list, _ := x.Fields()
 	more, takes := false, quietTakes()[x.Tool.Name]
+	mentions := mentionTools.Has(x.Tool.Name)
 	for i := range list {
 		f := &list[i]
+		if mentions && f.Str {
+			r := x.Params(&x.Found, x.Wanted())
+			r.mentions(f.Text)
+		}
 		if !f.odd && (f.absent() || f.off()) {
 			continue
 		}

@@ -1,0 +1,78 @@
+package tool
+
+import (
+	"strings"
+	"unicode"
+
+	"approvalbot/internal/lazy"
+	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/workspace"
+)
+
+// mentionTools are given text in which their client looks for mentions of files: it reads each file that stands after an "@"
+// for its model, as if a person had typed it (seen with Claude Code 2.1.330).
+var mentionTools = lazy.Words("skill activateskill slashcommand")
+
+const (
+	mostMentions  = 64   // of a text
+	mostArguments = 1024 // of a text, that look like a path
+)
+
+// mentions reads the files that a text mentions. A page of a skill may put its "@" before an argument ("see @$1"), so an
+// argument without one counts if it names a secret. If there are more than is looked at, any file may be among them.
+func (r *Params) mentions(text string) {
+	arguments, left := mostArguments, mostMentions
+	for word := range strings.FieldsFuncSeq(text, endsMention) {
+		if strings.ContainsAny(word, "./~") {
+			r.couldBeMentioned(strings.Trim(word, `"'`))
+			arguments--
+		}
+		if arguments == 0 {
+			break
+		}
+	}
+	_, rest, found := strings.Cut(text, "@")
+	for ; found && left > 0; left-- {
+		for _, name := range mentioned(rest) {
+			r.Read(workspace.PathWord(name))
+		}
+		_, rest, found = strings.Cut(rest, "@")
+	}
+	if arguments == 0 || left == 0 {
+		r.Found.Add(finding.MayReadSecret)
+	}
+}
+
+// mentioned gives what a client may take for the file that is mentioned by an "@" before that text.
+func mentioned(text string) []string {
+	if quoted, is := strings.CutPrefix(text, `"`); is {
+		name, _, _ := strings.Cut(quoted, `"`)
+		return []string{name}
+	}
+	if end := strings.IndexFunc(text, endsMention); end >= 0 {
+		text = text[:end]
+	}
+	name := strings.TrimRightFunc(text, isPunctuation)
+	file, _, _ := strings.Cut(name, "#") // "#L10-20" are lines of it
+	return []string{text, name, file}
+}
+
+// couldBeMentioned reads a file if it is a secret, or one of the desk's.
+func (r *Params) couldBeMentioned(name string) {
+	var found finding.Set
+	probe := Params{r.Reader}
+	probe.Found, probe.Paths, probe.Noted = &found, nil, nil
+	probe.Read(workspace.PathWord(name))
+	if found.Any(finding.Of(finding.ReadsSecret, finding.TouchesDesk)) {
+		r.Read(workspace.PathWord(name))
+	}
+}
+
+// endsMention reports what JavaScript takes for white space.
+func endsMention(c rune) bool {
+	return c == '\uFEFF' || c != '\u0085' && unicode.IsSpace(c)
+}
+
+func isPunctuation(c rune) bool {
+	return c != '_' && (c >= unicode.MaxASCII || !unicode.IsLetter(c) && !unicode.IsDigit(c))
+}
