@@ -58,6 +58,56 @@ func confinedClient(t *testing.T) (c confiner, l *live.Lab, own func()) {
 	return c, l, own
 }
 
+// clientRuns has the client do what its model asks for.
+func clientRuns(t *testing.T, l *live.Lab, own func()) live.Result {
+	t.Helper()
+	got, err := l.Try(t.Context(), func(ctx context.Context) (string, error) {
+		own()
+		cmd := l.Client(ctx)
+		cmd.Env = append(cmd.Env, "CLAUDE_CODE_TMPDIR="+l.Home, "TMPDIR="+l.Home) // this user may not write in /tmp
+		if os.Geteuid() == 0 {
+			cmd.SysProcAttr.Credential = &syscall.Credential{Uid: ordinary, Gid: ordinary}
+		}
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	})
+	require.NoError(t, err, got.Output)
+	return got
+}
+
+// K7: the real Claude Code runs what policy allows as it would without approvalbot, and none of it, nor what it left, runs
+// beside a confined command.
+func TestAgents_K7_CommandsRunAsTheyAre(t *testing.T) {
+	c, l, own := confinedClient(t)
+	c.script("frob", "echo ran\n")
+	require.NoError(t, os.Mkdir(filepath.Join(c.ws, "sub"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(c.ws, "sub", "a.txt"), []byte("of the file\n"), 0o644))
+	bash := func(line string) live.Use { return live.Use{Tool: "Bash", Args: map[string]any{"command": line}} }
+	l.Model.Before = []live.Use{bash("cd sub"), bash("echo \"it's\" $((6*7)) | tr a-z A-Z; false || cat a.txt"), bash("cat <<'E' | wc -l # two\na\nb\nE"),
+		bash("frob() { echo \"$1\" of a function; }; frob 'a b'"), bash("cat missing"), bash("pwd")}
+	got := clientRuns(t, l, own)
+	require.Equal(t, api.Approved, c.newest().Status)
+	read := strings.Join(got.Read, "\n--\n")
+	for _, said := range []string{"IT'S 42\nof the file", "--\n2\n", "a b of a function", "Exit code 1", "missing: No such file", c.ws + "/sub"} {
+		require.Contains(t, read, said)
+	}
+	require.NotContains(t, read, "beside", "the model reads nothing of it")
+
+	pipe := filepath.Join(c.ws, "sub", "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o666))
+	l.Model.Before = []live.Use{{Tool: "Bash", Args: map[string]any{"command": "cat sub/pipe", "run_in_background": true}}, bash("./frob")}
+	done := make(chan live.Result, 1)
+	go func() { done <- clientRuns(t, l, own) }()
+	r := c.rig
+	card := r.asked("./frob")
+	r.tap(r.alice, r.group, card.ID, "Deny")
+	require.NoError(t, os.WriteFile(pipe, nil, 0o600)) // what runs in the background ends
+	require.Contains(t, strings.Join((<-done).Read, "\n"), "denied by alice")
+	l.Model.Before, l.Model.Command = nil, "./frob 2"
+	require.Contains(t, strings.Join(clientRuns(t, l, own).Read, "\n"), "ran")
+	require.NotNil(t, c.newest().Confined)
+}
+
 // K7: the real Claude Code runs the confined form of what the desk does not understand, and not its own. With a rule
 // of its own for commands it is asked about as before (K9), and so it is after the command failed confined.
 func TestAgents_K7_K9_CommandsRunConfined(t *testing.T) {
@@ -66,21 +116,10 @@ func TestAgents_K7_K9_CommandsRunConfined(t *testing.T) {
 	require.NoError(t, os.WriteFile(secret, []byte("of the home"), 0o644))
 	c.script("frob", "echo run >> ran.txt; cat "+secret+"; exit ${1:-0}\n")
 	own()
-	runs := func(command string) (got live.Result) {
+	runs := func(command string) live.Result {
 		t.Helper()
 		l.Model.Command = command
-		got, err := l.Try(t.Context(), func(ctx context.Context) (string, error) {
-			own()
-			cmd := l.Client(ctx)
-			cmd.Env = append(cmd.Env, "CLAUDE_CODE_TMPDIR="+l.Home, "TMPDIR="+l.Home) // this user may not write in /tmp
-			if os.Geteuid() == 0 {
-				cmd.SysProcAttr.Credential = &syscall.Credential{Uid: ordinary, Gid: ordinary}
-			}
-			out, err := cmd.CombinedOutput()
-			return string(out), err
-		})
-		require.NoError(t, err, got.Output)
-		return got
+		return clientRuns(t, l, own)
 	}
 	got := runs("./frob && echo 'it'\"'s done\"")
 	read := strings.Join(got.Read, "\n")

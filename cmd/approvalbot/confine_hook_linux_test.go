@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -136,7 +137,7 @@ func (c claude) event(event, id string, input, outcome map[string]any, more ...s
 func (c claude) shell(line string) (status int, said string) {
 	c.t.Helper()
 	cmd := c.command()
-	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", line}
+	cmd.Path, cmd.Args = "/bin/bash", []string{"bash", "-c", line}
 	out, _ := cmd.CombinedOutput()
 	return cmd.ProcessState.ExitCode(), string(out)
 }
@@ -190,7 +191,9 @@ func TestFlow_AHookConfines(t *testing.T) {
 	require.NotNil(t, asked.TriedConfined)
 	_, err := c.operator().Resolve(c.ctx(), asked.ID, api.ResolveRequest{Decision: "allow-once"})
 	require.NoError(t, err)
-	require.Equal(t, [2]string{"allow", ""}, <-done, "a person's yes runs it as it is")
+	got := <-done
+	require.Equal(t, "allow", got[0])
+	require.Regexp(t, `^exec .* beside \S+/toolu_3.call \$approvalbot \|\| exit 125\n./frob 7$`, got[1], "a person's yes runs it as it is")
 }
 
 // What is not confined asks as before: without the flag, where the client has rules of its own for commands, in the
@@ -205,12 +208,19 @@ func TestFlow_AHookConfinesNothingElse(t *testing.T) {
 	decision, instead, _ := c.asks("toolu_5", "./frob 5", "--confine", "--silent-allow")
 	require.Equal(t, "allow", decision, "a hook that is silent otherwise must name the confined form")
 	require.Contains(t, instead, "confine --asked")
+	c.event("PostToolUse", "toolu_5", map[string]any{"command": instead}, map[string]any{"tool_response": map[string]any{"stdout": ""}})
 	decision, instead, _ = c.asks("toolu_6", "git status", "--confine")
-	require.Equal(t, [2]string{"allow", ""}, [2]string{decision, instead}, "what is allowed is not confined")
+	require.Equal(t, "allow", decision)
+	require.True(t, strings.HasSuffix(instead, "|| exit 125\ngit status"), "what is allowed is not confined: %s", instead)
+	status, said := c.shell(instead)
+	require.Equal(t, 128, status, said)
+	require.Contains(t, said, "not a git repository")
 	settings := filepath.Join(c.ws, ".claude", "settings.json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(settings), 0o755))
 	require.NoError(t, os.WriteFile(settings, []byte(`{"permissions": {"deny": ["Bash(./frob:*)"]}}`), 0o644))
 	c.waits(map[string]any{"command": "./frob 4"}, "toolu_4", "--confine")
+	decision, instead, _ = c.asks("toolu_7", "git status", "--confine")
+	require.Equal(t, [2]string{"allow", ""}, [2]string{decision, instead}, "others may change its commands, and none is confined any more")
 }
 
 // A client goes on with the settings that it began with: what an agent takes away, as by git switch, still judges.
@@ -291,10 +301,12 @@ func TestK1_AHookAllowsNothingBesideAConfinedCommand(t *testing.T) {
 		t.Helper()
 		c.event("PostToolUse", id, map[string]any{"command": line}, map[string]any{"tool_response": response})
 	}
-	allowed := func(id, line string) {
+	allowed := func(id, line string) (instead string) {
 		t.Helper()
 		decision, instead, why := c.asks(id, line, "--confine")
-		require.Equal(t, [2]string{"allow", ""}, [2]string{decision, instead}, why)
+		require.Equal(t, "allow", decision, why)
+		require.True(t, strings.HasSuffix(instead, "\n"+line), instead)
+		return instead
 	}
 	confines := func(id string) (instead string) {
 		t.Helper()
@@ -307,23 +319,29 @@ func TestK1_AHookAllowsNothingBesideAConfinedCommand(t *testing.T) {
 		t.Helper()
 		c.waits(map[string]any{"command": "./frob " + id}, id, "--confine")
 	}
-	allowed("toolu_mv", "mv frob frob2")
+	instead := allowed("toolu_mv", "mv frob frob2")
 	asks("toolu_1")
-	ends("toolu_mv", "mv frob frob2", map[string]any{"stdout": ""})
+	fifo := filepath.Join(c.ws, "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o666))
+	require.NoError(t, os.Chmod(fifo, 0o666))
+	left := c.command()
+	left.Path, left.Args = "/bin/bash", []string{"bash", "-c", "exec >/dev/null 2>&1; " + instead + "\ncat fifo &"}
+	require.NoError(t, left.Run())
+	ends("toolu_mv", instead, map[string]any{"stdout": ""})
+	asks("toolu_1b") // a process of it is left
+	require.NoError(t, os.WriteFile(fifo, nil, 0o600))
 	confines("toolu_2")
-	instead := confines("toolu_3") // as commands of two agents of the client
+	instead = confines("toolu_3") // as commands of two agents of the client
 	decision, _, why := c.asks("toolu_mv2", "mv frob2 frob", "--confine", "--limit", "4s")
 	require.Equal(t, "deny", decision, why)
 	require.Contains(t, why, "a confined command of this session still runs")
 	require.Equal(t, "allow", c.tool("toolu_read", "Read", map[string]any{"file_path": filepath.Join(c.ws, "frob")}), "it starts nothing")
 	ends("toolu_2", instead, map[string]any{"stdout": ""})
 	ends("toolu_3", instead, map[string]any{"stdout": ""})
-	allowed("toolu_mv3", "mv frob2 frob")
-	ends("toolu_mv3", "mv frob2 frob", map[string]any{"stdout": ""})
-
-	c.event("PreToolUse", "toolu_bg", map[string]any{"command": "cat frob", "run_in_background": true}, nil, "--confine")
-	ends("toolu_bg", "cat frob", map[string]any{"backgroundTaskId": "b1"})
-	confines("toolu_6") // no process of it is left
+	instead = allowed("toolu_mv3", "mv frob2 frob")
+	status, said := c.shell(instead)
+	require.Zero(t, status, said)
+	confines("toolu_6")
 
 	c.begins()
 	c.script("frob", "echo started; exec cat\n")
@@ -332,10 +350,10 @@ func TestK1_AHookAllowsNothingBesideAConfinedCommand(t *testing.T) {
 	stdin, err := goesOn.StdinPipe()
 	require.NoError(t, err)
 	defer stdin.Close()
-	said, err := goesOn.StdoutPipe()
+	out, err := goesOn.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, goesOn.Start())
-	_, err = io.ReadFull(said, make([]byte, len("started\n")))
+	_, err = io.ReadFull(out, make([]byte, len("started\n")))
 	require.NoError(t, err)
 	decision, _, why = c.asks("toolu_mv4", "mv frob frob3", "--confine", "--limit", "4s")
 	require.Equal(t, "deny", decision, why)

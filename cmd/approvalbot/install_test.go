@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -110,6 +111,21 @@ func TestInstall_WantsAnAgentsToken(t *testing.T) {
 	require.Equal(t, 1, out.code)
 	require.Contains(t, out.stderr, "cannot find out")
 	require.Empty(t, n.read(".claude/settings.json"))
+}
+
+// A hook that says nothing about what policy allows cannot keep it from running beside a confined command.
+func TestInstall_ConfinesOnlyIfItNamesCommands(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("confined calls: not tested, it is Linux only")
+	}
+	n := newNewcomer(t)
+	both := "--confine and --silent-allow exclude each other"
+	require.Contains(t, n.run("install", "claude-code", "--user", "--confine", "--silent-allow").stderr, both)
+	require.Empty(t, n.read(".claude/settings.json"))
+	require.Zero(t, n.run("install", "claude-code", "--user", "--confine").code)
+	require.Contains(t, n.run("install", "claude-code", "--user", "--silent-allow").stderr, both, "as it is installed")
+	require.Zero(t, n.run("install", "claude-code", "--user", "--silent-allow", "--confine=false").code)
 }
 
 // What install does not know it says, with what it does know.

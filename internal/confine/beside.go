@@ -5,6 +5,7 @@ package confine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -63,12 +64,31 @@ func Enter(ctx context.Context, state string, kind Kind, says io.Writer, also fu
 	return leave, err
 }
 
+// LockOf is the file that commands of a kind lock while they run, for all who have that state.
+func LockOf(state string, kind Kind) string { return lockFile(state, string(kind)) }
+
+func lockFile(state, name string) string { return filepath.Join(state, name+".lock") }
+
+// Hold locks, for the command that has it open as that descriptor, what [Enter] locks: for the function that Enter calls.
+// All processes that inherit the descriptor hold the lock, until the last of them ends.
+func Hold(state string, kind Kind, descriptor int) error {
+	var its, want unix.Stat_t
+	name := LockOf(state, kind)
+	if err := errors.Join(unix.Fstat(descriptor, &its), unix.Stat(name, &want)); err != nil {
+		return err
+	}
+	if its.Dev != want.Dev || its.Ino != want.Ino {
+		return fmt.Errorf("descriptor %d is not of %s", descriptor, name)
+	}
+	return unix.Flock(descriptor, unix.LOCK_SH|unix.LOCK_NB)
+}
+
 // aboveScripts is higher than the descriptors that scripts name.
 const aboveScripts = 787
 
 // locked opens a file of the state and locks it.
 func locked(state, name string, how int) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(state, name+".lock"), os.O_CREATE|os.O_RDWR, 0600)
+	f, err := os.OpenFile(lockFile(state, name), os.O_CREATE|os.O_RDWR, 0600)
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,12 @@ func Enter(context.Context, string, Kind, io.Writer, func() bool) (leave func(),
 	return func() {}, nil
 }
 
+// LockOf names no file.
+func LockOf(string, Kind) string { return "" }
+
+// Hold locks nothing.
+func Hold(string, Kind, int) error { return nil }
+
 // Overlaying reports nothing: no program starts itself here.
 func Overlaying([]string) bool { return false }
 

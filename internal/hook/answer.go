@@ -42,6 +42,8 @@ func (e Event) Answer(c Call, v Verdict, silent bool) Answer {
 		return e.Deny(c, v.Why)
 	case v.Confined != nil: // before all other answers, of which each would run the command as it is
 		return e.confined(c, v, note)
+	case c.Instead != nil:
+		return e.dialect.answer(c, line(v.Why), note, c.Instead)
 	case v.Policy && silent:
 		return e.Silent(c, v.Why)
 	case note != "" && e.dialect.answer != nil:

@@ -43,8 +43,10 @@ type Call struct {
 	// Confiner is approvalbot's own program and words before its verb confine, by which the call can run confined; empty
 	// if it cannot.
 	Confiner []string
-	// Allowed is where the hook has noted that the call may run confined now, for the command that does.
+	// Allowed is where the hook has noted that the call may run now, for the command that does.
 	Allowed string
+	// Instead is the input with which an allow runs the call as it is; nil: its own.
+	Instead jsontext.Value
 
 	replaceable bool // a deny may replace its commands, see clineDeny
 }

@@ -109,6 +109,9 @@ func (c Call) Confinable() bool {
 	return line != "" && !background && !strings.Contains(line, "\x00")
 }
 
+// IsCommand reports whether a call of Claude Code is a command for a shell.
+func (c Call) IsCommand() bool { line, _ := c.shellCommand(); return line != "" }
+
 // shellCommand is what Claude Code's Bash tool would run; empty for all other calls.
 func (c Call) shellCommand() (line string, background bool) {
 	var in struct {
@@ -127,16 +130,21 @@ var quiet = lazy.Words(`Read Write Edit MultiEdit NotebookEdit NotebookRead Glob
 	BashOutput ToolSearch SendMessage ListMcpResourcesTool ReadMcpResourceTool`)
 
 // Runs reports whether a call of Claude Code may start programs, or rename or copy files.
-func (c Call) Runs() bool {
+func (c Call) Runs() bool { return !quiet.Has(c.Tool) || c.makesWorktree() }
+
+// makesWorktree reports an agent in a worktree of its own, which the client makes.
+func (c Call) makesWorktree() bool {
 	var in struct {
-		Isolation *jsontext.Value `json:"isolation"` // an agent in a worktree of its own, which the client makes
+		Isolation *jsontext.Value `json:"isolation"`
 	}
-	agent := c.Tool == "Agent" || c.Tool == "Task"
-	return !quiet.Has(c.Tool) || agent && (jsonv2.Unmarshal(c.Params, &in) != nil || in.Isolation != nil)
+	return (c.Tool == "Agent" || c.Tool == "Task") && (jsonv2.Unmarshal(c.Params, &in) != nil || in.Isolation != nil)
 }
 
-// Alone reports whether all that the call starts has ended with it, or was left without a parent, if the client says so.
-func (c Call) Alone() bool { return c.Tool == "Bash" || strings.HasPrefix(c.Tool, "mcp__") }
+// ends are the tools of Claude Code that run something, and whose answer says that it has ended.
+var ends = lazy.Words("Skill EnterWorktree ExitWorktree Agent Task")
+
+// Lasts reports whether what a call runs may go on after its answer, so that only the client's end ends it.
+func (c Call) Lasts() bool { return !ends.Has(c.Tool) && !strings.HasPrefix(c.Tool, "mcp__") }
 
 // confine are the profiles by which the call can run confined; nil if it cannot.
 func (c Call) confine() []string {
@@ -146,11 +154,10 @@ func (c Call) confine() []string {
 	return []string{Profile}
 }
 
-// replaced is the input of a call that runs its command confined by Confiner: the runtime takes it as a whole, so all
-// other members are repeated. It is nil if the call cannot be replaced, and then it must not run.
+// replaced is the input of a call that runs its command confined by Confiner. It is nil if the call cannot be replaced, and
+// then it must not run.
 func replaced(c Call, how api.Confined) jsontext.Value {
-	var all map[string]jsontext.Value
-	if how.Profile != Profile || c.confine() == nil || jsonv2.Unmarshal(c.Params, &all) != nil {
+	if how.Profile != Profile || c.confine() == nil {
 		return nil
 	}
 	line, _ := c.shellCommand()
@@ -165,11 +172,29 @@ func replaced(c Call, how api.Confined) jsontext.Value {
 		}
 		argv = append(argv, flag, shown)
 	}
-	argv = append(argv, "--", "bash", "-c", line)
-	for i, word := range argv {
-		argv[i] = ShellWord(word)
+	return c.with(shellLine(append(argv, "--", "bash", "-c", line)))
+}
+
+// Held is the call's input with a line before its command: its shell, and all that it starts, keep a file open, which that
+// program locks by its verb beside. The command does not run if it cannot. It is nil if the call has no command. Claude Code
+// runs commands by bash or zsh, and both read that line the same.
+func (c Call) Held(program []string, lock string) jsontext.Value {
+	line, _ := c.shellCommand()
+	if line == "" || strings.Contains(line, "\x00") {
+		return nil
 	}
-	all["command"] = encode(strings.Join(argv, " "))
+	locks := shellLine(append(slices.Clone(program), "beside", c.Allowed))
+	return c.with("exec {approvalbot}<>" + ShellWord(lock) + " && " + locks + " $approvalbot || exit 125\n" + line)
+}
+
+// with is the call's input with another command; nil if it cannot be read. The runtime takes it as a whole, so all other
+// members are repeated.
+func (c Call) with(command string) jsontext.Value {
+	var all map[string]jsontext.Value
+	if jsonv2.Unmarshal(c.Params, &all) != nil {
+		return nil
+	}
+	all["command"] = encode(command)
 	if c.Justification != "" {
 		all["description"] = encode(c.Justification)
 	}
@@ -178,6 +203,13 @@ func replaced(c Call, how api.Confined) jsontext.Value {
 		return nil
 	}
 	return out
+}
+
+func shellLine(argv []string) string {
+	for i, word := range argv {
+		argv[i] = ShellWord(word)
+	}
+	return strings.Join(argv, " ")
 }
 
 // ShellWord quotes a text as one word for a shell: sh, dash, bash, zsh and ksh read it the same.

@@ -29,6 +29,9 @@ func (c Call) Ended() bool {
 	return c.outcome != nil && (c.outcome.Status == "succeeded" || c.outcome.ExitCode != nil)
 }
 
+// GoesOn reports whether an event after the call says that it goes on in the background.
+func (c Call) GoesOn() bool { return c.outcome == nil }
+
 func outcomeOf(status string) *api.ResultRequest { return &api.ResultRequest{Status: status} }
 
 // claudeEnd reads PostToolUse, which comes if a tool did not fail: a command that goes on in the

@@ -32,3 +32,14 @@ func newConfineCommand(a *app.App) *cobra.Command {
 	cmd.Flags().StringVar(&f.Asked, "asked", "", "for the commands that a hook replaces: the call for which the desk was asked, which asks people if it comes again after it failed")
 	return cmd
 }
+
+// newBesideCommand is for the shell of a command that a hook allowed as it is, see [answer.Beside].
+func newBesideCommand(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "beside CALL DESCRIPTOR", Short: "Wait until a command may run beside others; for the hook of Claude Code", Hidden: true,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, argv []string) error {
+			return ended(answer.Beside(cmd.Context(), streams(a), argv))
+		},
+	}
+}

@@ -163,9 +163,10 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 		calls.over(c)
 	}
 	confines := func() []string { return nil }
+	var own []string
 	if f.Confine && e.Confines() { // what the client's first call sees is remembered, so each call looks
 		confines = func() []string { return confiner(f, e.Name, body) }
-		if own := confines(); c.Confinable() && calls.free(ctx, c) {
+		if own = confines(); c.Confinable() && calls.free(ctx, c) {
 			c.Confiner = own
 		}
 	}
@@ -186,6 +187,10 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	case v.Allow && f.Confine && c.Runs() && calls.dir != "":
 		ctx, stop := context.WithDeadline(ctx, until)
 		defer stop()
+		if silent := f.Silent && v.Policy; own != nil && c.ID != "" && !silent {
+			c.Allowed = calls.asked(c)
+			c.Instead = c.Held(own, calls.lock())
+		}
 		if why := calls.held(ctx, c); why != "" {
 			v = hook.Verdict{Why: why}
 		}

@@ -35,6 +35,9 @@ func Command(ctx context.Context, args []string, s Streams) int {
 	if len(args) > 0 && args[0] == "confine" {
 		return runConfined(ctx, args[1:], s)
 	}
+	if len(args) > 0 && args[0] == "beside" {
+		return Beside(ctx, s, args[1:])
+	}
 	var f Flags
 	set := flag.NewFlagSet("approvalbot-hook", flag.ContinueOnError)
 	set.SetOutput(io.Discard)

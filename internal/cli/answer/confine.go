@@ -135,33 +135,16 @@ const ticks = 100
 
 // start is when a process began.
 type start struct {
-	at     time.Time
-	parent int
-	ticks  string // since the machine started, as the kernel says it: no two processes of one number have the same
+	at    time.Time
+	ticks string // since the machine started, as the kernel says it: no two processes of one number have the same
 }
 
 func startOf(pid int) (start, error) {
-	boot, err := booted()
+	now := time.Now()
+	text, err := os.ReadFile("/proc/uptime")
 	if err != nil {
 		return start{}, err
 	}
-	return boot.start(pid)
-}
-
-// booting is when the machine started.
-type booting time.Time
-
-func booted() (booting, error) {
-	now := time.Now()
-	text, err := os.ReadFile("/proc/uptime")
-	var uptime float64
-	if err == nil {
-		_, err = fmt.Sscan(string(text), &uptime)
-	}
-	return booting(now.Add(-time.Duration(uptime * float64(time.Second)))), err
-}
-
-func (b booting) start(pid int) (start, error) {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return start{}, err
@@ -170,17 +153,12 @@ func (b booting) start(pid int) (start, error) {
 	if len(fields) < 20 {
 		return start{}, errors.New("the process's start is not known")
 	}
-	since, err := strconv.ParseFloat(fields[19], 64)
-	parent, parentErr := strconv.Atoi(fields[1])
-	at := time.Time(b).Add(time.Duration(since / ticks * float64(time.Second)))
-	if fields[0] == "Z" && fields[17] == "1" { // with other threads it still runs
-		return start{}, errZombie
-	}
-	return start{at, parent, fields[19]}, errors.Join(err, parentErr)
+	var uptime float64
+	_, err = fmt.Sscan(string(text), &uptime)
+	since, sinceErr := strconv.ParseFloat(fields[19], 64)
+	at := now.Add(time.Duration((since/ticks - uptime) * float64(time.Second)))
+	return start{at, fields[19]}, errors.Join(err, sinceErr)
 }
-
-// errZombie says that a process has ended, and its parent has not taken notice.
-var errZombie = errors.New("the process has ended")
 
 // Confining is the verb confine, of approvalbot and of approvalbot-hook: a hook's replaced command starts the program
 // that is the hook.
@@ -230,7 +208,7 @@ func (f Confining) run(ctx context.Context, s Streams, environ, argv []string) (
 		return confine.NotConfined, err
 	}
 	if f.Asked != "" {
-		leave, err := enterAsked(ctx, filepath.Join(filepath.Dir(state), clients), f.Asked, s.Stderr)
+		leave, err := enterConfined(ctx, filepath.Join(filepath.Dir(state), clients), f.Asked, s.Stderr)
 		if err != nil {
 			return confine.NotConfined, err
 		}
@@ -239,6 +217,32 @@ func (f Confining) run(ctx context.Context, s Streams, environ, argv []string) (
 	status, _, err := confine.Run(ctx, confine.Call{State: state, Workspaces: f.Workspaces, Show: f.Show, Readable: f.Readable, Dir: dir,
 		Argv: argv, Env: environ, Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr})
 	return status, err
+}
+
+// Beside is the verb beside: the shell of a call that is to run as it is calls it first, with the call's name and the number of
+// a descriptor, see [enterBeside]. It gives the exit status.
+func Beside(ctx context.Context, s Streams, args []string) int {
+	err := beside(ctx, s, args)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(s.Stderr, "approvalbot: not run, since it could not be kept from running beside a confined command: %s\n", display.Escape(err.Error()))
+	return confine.NotConfined
+}
+
+func beside(ctx context.Context, s Streams, args []string) error {
+	if len(args) != 2 {
+		return fmt.Errorf("approvalbot beside takes a call and a descriptor, but got %d words", len(args))
+	}
+	descriptor, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	state, err := confine.State(os.Getenv("HOME"), os.Getenv("XDG_STATE_HOME"))
+	if err != nil {
+		return err
+	}
+	return enterBeside(ctx, filepath.Join(filepath.Dir(state), clients), args[0], descriptor, s.Stderr)
 }
 
 // runConfined is approvalbot-hook confine. It is for commands that a hook replaced.

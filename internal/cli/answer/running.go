@@ -19,15 +19,12 @@ import (
 	"approvalbot/internal/hook"
 )
 
-// running are the calls of one process of Claude Code that may run now. What it runs unconfined holds no lock, so each call has a
-// file here, from the hook's answer until the client says that it has ended.
+// running are the calls of one process of Claude Code that may run now. A command holds a lock from its start until all that
+// it started has ended, confined or not (see [confine.Enter]). A call that the client runs by itself holds none, so it has a
+// file here, from the hook's answer until the client says that it has ended. A command has one until it starts.
 type running struct {
 	dir    string // empty: there is none
-	client int
 	record string // the file in which the client keeps what was said; empty if that is not known
-
-	// all gives the machine's processes, and whether none of them can have hidden behind another.
-	all func() (all map[int]start, whole bool)
 }
 
 const (
@@ -38,12 +35,11 @@ const (
 	callEnd  = ".call"  // beside files of locks
 	mostSaid = 64 << 20 // bytes that are looked through of what was said
 	inRecord = "\n"     // between what is noted of an unconfined call and the client's record of it
-	looks    = 8        // at the machine's processes, until none ends meanwhile
 
 	// What is noted of a call, beside its kind:
-	started  = "started " // confined, by the process of that number; it holds a lock until it ends
-	left     = "left"     // unconfined, and the client has gone on; its processes may not have ended
-	orphaned = "orphaned" // unconfined, and it has ended, but some processes were left
+	started = "started " // confined, by the process of that number
+	starts  = "starts"   // unconfined, a command that has not started
+	lasts   = "lasts"    // unconfined, and it may run until the client ends
 
 	unreadable = "unreadable" // what is noted cannot be read
 )
@@ -55,19 +51,34 @@ func runningOf(client int, body []byte) (running, error) {
 	}
 	name, err := recordOf(client, since.ticks)
 	_, record := hook.PlaceOf(body)
-	return running{name + ".calls", client, record, processes}, err
+	return running{name + ".calls", record}, err
+}
+
+// lock is the file that unconfined commands lock.
+func (r running) lock() string { return confine.LockOf(r.dir, confine.Unconfined) }
+
+// unconfined gives what is noted of a call that is to run as it is.
+func (r running) unconfined(c hook.Call) string {
+	switch {
+	case c.Instead != nil:
+		return starts
+	case c.Lasts():
+		return lasts
+	}
+	return string(confine.Unconfined) + inRecord + r.record
 }
 
 // begin notes that a call runs, as soon as none of the other kind does. It tries at least once. No call is confined any more
 // while an unconfined one waits.
 func (r running) begin(ctx context.Context, c hook.Call, kind confine.Kind) (err error) {
-	say := func() error {
-		what := string(kind)
-		if kind == confine.Unconfined {
-			what += inRecord + r.record
-		}
-		return errors.Join(os.MkdirAll(r.dir, 0o700), note(r.file(c), what, time.Now()))
+	what := string(kind)
+	if kind == confine.Unconfined {
+		what = r.unconfined(c)
 	}
+	if _, err := os.Stat(r.file(c)); err == nil && what != string(kind) && what != starts {
+		what = lasts // another call of that name runs, and the first to end would be taken for both
+	}
+	say := func() error { return errors.Join(os.MkdirAll(r.dir, 0o700), note(r.file(c), what)) }
 	if kind == confine.Unconfined {
 		if err = say(); err != nil {
 			return err
@@ -80,7 +91,7 @@ func (r running) begin(ctx context.Context, c hook.Call, kind confine.Kind) (err
 	}
 	var noted error
 	leave, err := confine.Enter(ctx, r.dir, kind, io.Discard, func() bool {
-		if r.other(c, kind) != "" {
+		if other(r.file(c), kind) != "" {
 			return false
 		}
 		noted = say()
@@ -101,11 +112,11 @@ func (r running) free(ctx context.Context, c hook.Call) bool {
 	ctx, stop := shortly(ctx)
 	defer stop()
 	leave, err := confine.Enter(ctx, r.dir, confine.Confined, io.Discard, func() bool {
-		other := r.other(c, confine.Confined)
-		if other != "" && other != string(confine.Unconfined) {
-			stop() // what goes on in the background does not end in a moment
+		why := other(r.file(c), confine.Confined)
+		if why == lasts {
+			stop()
 		}
-		return other == ""
+		return why == ""
 	})
 	if err != nil {
 		return false
@@ -130,36 +141,26 @@ func (r running) held(ctx context.Context, c hook.Call) (why string) {
 }
 
 // over notes what the client says after a call. A confined command that goes on in the background is ended, as no other
-// command could run beside it. A client that kills a command may leave processes of it.
+// command could run beside it.
 func (r running) over(c hook.Call) {
 	what, err := os.ReadFile(r.file(c))
-	info, statErr := os.Stat(r.file(c))
-	if err != nil || statErr != nil {
-		return
-	}
 	number, confined := strings.CutPrefix(string(what), started)
-	after := ""
 	switch {
+	case c.GoesOn() && c.Runs() && !c.IsCommand():
+		_ = note(r.file(c), lasts) // also if another hook has found its first answer; without the folder nothing is confined
+		return
+	case err != nil, string(what) == lasts:
+		return
 	case confined && !c.Ended():
 		r.stop(c, number)
-	case confined, string(what) == string(confine.Confined):
-	case !c.Ended(), !c.Alone() && r.alive(info.ModTime(), true):
-		after = left
-	case r.alive(info.ModTime(), false):
-		after = orphaned
 	}
-	if after == "" {
-		_ = os.Remove(r.file(c)) // if it stays, no call is confined
-		return
-	}
-	_ = note(r.file(c), after, info.ModTime()) // if it fails, the call counts as one that runs
+	_ = os.Remove(r.file(c)) // if it stays, no call is confined
 }
 
-// note says something of a call that was allowed at that time, since when its processes have begun. No hook reads a part of
-// it, or reads it with another time.
-func note(file, what string, allowed time.Time) error {
+// note says something of a call. No hook reads a part of it.
+func note(file, what string) error {
 	aside := file + ".new"
-	if err := errors.Join(os.WriteFile(aside, []byte(what), 0o600), os.Chtimes(aside, allowed, allowed)); err != nil {
+	if err := os.WriteFile(aside, []byte(what), 0o600); err != nil {
 		return err
 	}
 	return os.Rename(aside, file)
@@ -225,15 +226,16 @@ func (r running) asked(c hook.Call) string {
 	return rel
 }
 
-// other gives what is noted of a call of the other kind than that which may run, apart from this very call; empty if there is none.
-func (r running) other(c hook.Call, kind confine.Kind) string {
-	all, err := os.ReadDir(r.dir)
+// other gives what is noted of a call of the other kind than that which may run, apart from the call with that file; empty if
+// there is none.
+func other(own string, kind confine.Kind) string {
+	all, err := os.ReadDir(filepath.Dir(own))
 	if err != nil {
 		return unreadable
 	}
 	for _, e := range all {
-		name := filepath.Join(r.dir, e.Name())
-		if name == r.file(c) || filepath.Ext(name) != callEnd {
+		name := filepath.Join(filepath.Dir(own), e.Name())
+		if name == own || filepath.Ext(name) != callEnd {
 			continue
 		}
 		text, err := os.ReadFile(name)
@@ -242,41 +244,32 @@ func (r running) other(c hook.Call, kind confine.Kind) string {
 			continue
 		}
 		what, record, _ := strings.Cut(string(text), inRecord)
-		if what == string(confine.Unconfined) && answered(record, strings.TrimSuffix(e.Name(), callEnd)) {
-			what = left
-		}
-		confined := what == string(confine.Confined)
+		confined := what == string(confine.Confined) || strings.HasPrefix(what, started)
 		switch {
 		case err != nil, statErr != nil, what == "":
 			return unreadable
-		case strings.HasPrefix(what, started), confined && kind == confine.Confined, !confined && kind == confine.Unconfined:
-		case confined && time.Since(info.ModTime()) < startTime, !confined && r.counts(what, info.ModTime()):
-			return what
+		case confined == (kind == confine.Confined), strings.HasPrefix(what, started):
+		case confined, what == starts:
+			if time.Since(info.ModTime()) < startTime {
+				return what
+			}
+			_ = os.Remove(name) // a confined command does not start any more, and an unconfined one waits when it does
+		case what == string(confine.Unconfined) && answered(record, strings.TrimSuffix(e.Name(), callEnd)):
+			_ = os.Remove(name)
 		default:
-			_ = os.Remove(name) // a confined command that has not started does not start any more
+			return what
 		}
 	}
 	return ""
 }
 
-// counts reports whether what is noted of an unconfined call, which was allowed at that time, says that it may run.
-func (r running) counts(what string, allowed time.Time) bool {
-	switch what {
-	case left:
-		return r.alive(allowed, true)
-	case orphaned:
-		return r.alive(allowed, false)
-	}
-	return true
-}
-
-// enterAsked waits until the command of a call may run confined, and notes that it does. The call is named as by
+// enterConfined waits until the command of a call may run confined, and notes that it does. The call is named as by
 // [running.asked], in the folder with what is remembered of clients.
-func enterAsked(ctx context.Context, clients, call string, says io.Writer) (leave func(), err error) {
-	if !filepath.IsLocal(call) {
-		return nil, fmt.Errorf("--asked names no call: %q", call)
+func enterConfined(ctx context.Context, clients, call string, says io.Writer) (leave func(), err error) {
+	file, err := fileOf(clients, call)
+	if err != nil {
+		return nil, err
 	}
-	file := filepath.Join(clients, call)
 	ctx, stop := context.WithTimeout(ctx, startTime)
 	defer stop()
 	var noted error
@@ -286,7 +279,7 @@ func enterAsked(ctx context.Context, clients, call string, says io.Writer) (leav
 			err = errors.New("it runs already")
 		}
 		if noted = err; err == nil {
-			noted = note(file, started+strconv.Itoa(os.Getpid()), time.Now())
+			noted = note(file, started+strconv.Itoa(os.Getpid()))
 		}
 		return true
 	})
@@ -297,73 +290,34 @@ func enterAsked(ctx context.Context, clients, call string, says io.Writer) (leav
 	return leave, err
 }
 
-// alive reports whether there are processes of calls that were allowed at that time: ones that were left without a parent,
-// and, if below is true, ones of the client. A process can pass on what it does to a new one and end, so a look at which one
-// ended says nothing.
-func (r running) alive(allowed time.Time, below bool) bool {
-	group := groupOf(r.client)
-	for range looks {
-		all, whole := r.all()
-		ours := func(pid int) bool {
-			_, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
-			its := groupOf(pid)
-			whole = whole && !vanished(err) && its != ""
-			return !vanished(err) && !errors.Is(err, os.ErrPermission) && its == group // of this user, and nothing else that the machine started
-		}
-		switch {
-		case len(all) == 0, since(all, r.client, os.Getpid(), allowed.Add(-time.Second), below, ours): // times of processes are rounded
-			return true
-		case whole:
-			return false
-		}
+// enterBeside waits until the command of a call may run unconfined, and locks the file that its shell has open as that
+// descriptor: what the shell starts keeps it. The call is named as for [enterConfined].
+func enterBeside(ctx context.Context, clients, call string, descriptor int, says io.Writer) error {
+	file, err := fileOf(clients, call)
+	if err != nil {
+		return err
 	}
-	return true
+	ctx, stop := context.WithTimeout(ctx, waitTime)
+	defer stop()
+	var held error
+	leave, err := confine.Enter(ctx, filepath.Dir(file), confine.Unconfined, says, func() bool {
+		held = confine.Hold(filepath.Dir(file), confine.Unconfined, descriptor)
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	leave()
+	_ = os.Remove(file) // what is said of it only bridges the time until now
+	return held
 }
 
-// vanished reports the error of a look at a process that has ended.
-func vanished(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
-
-// groupOf is the control group of a process, which what it starts is in, too; empty if it has ended.
-func groupOf(pid int) string {
-	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cgroup"))
-	return string(text)
-}
-
-// since reports whether a process began at that time or later, other than self and those between it and the client, that was
-// left: the kernel gives it to an ancestor of the client's when its own parent dies. If below is true, one that has the
-// client above it counts, too.
-func since(processes map[int]start, client, self int, at time.Time, below bool, ours func(pid int) bool) bool {
-	line := func(pid int) map[int]bool {
-		all := map[int]bool{0: true}
-		for ; !all[pid]; pid = processes[pid].parent {
-			all[pid] = true
-		}
-		return all
+// fileOf gives the file of a call that is named as by [running.asked].
+func fileOf(clients, call string) (string, error) {
+	if !filepath.IsLocal(call) {
+		return "", fmt.Errorf("that names no call: %q", call)
 	}
-	ofClient, between := line(client), line(self)
-	alive := func(pid int) bool { _, is := processes[pid]; return is }
-	for pid, s := range processes {
-		if between[pid] || s.at.Before(at) {
-			continue
-		}
-		above, top := line(pid), s // the first of those above it that is as young
-		for range above {
-			if p, known := processes[top.parent]; known && !p.at.Before(at) && !between[top.parent] {
-				top = p
-			}
-		}
-		switch {
-		case above[client]:
-			if below || client == 1 { // which gets what is left in its namespace
-				return true
-			}
-		case !alive(top.parent), ofClient[top.parent], top.parent == 1: // a client that entered a container has no parent there
-			if ours(pid) {
-				return true
-			}
-		}
-	}
-	return false
+	return filepath.Join(clients, call), nil
 }
 
 // shortly is a context for what most commands end in.

@@ -224,6 +224,10 @@ func chooseConfine(o *install.Options, at attaching) error {
 	}
 	before, _ := install.Find(*o)
 	o.Confine = at.confine || !at.confineSaid && before.Confine && o.CanConfine()
+	if o.Confine && o.Silent {
+		return errors.New("--confine and --silent-allow exclude each other: no command may run beside a confined one, which the hook " +
+			"can see to only for commands that its answer names. Give --silent-allow=false or --confine=false")
+	}
 	return nil
 }
 
