@@ -46,6 +46,7 @@ type Context struct {
 	ToolDescription string   `json:"toolDescription,omitzero" maxLength:"4000" doc:"What the tool says of itself."`
 	Unheard         string   `json:"unheard,omitzero" maxLength:"64" doc:"The name of the runtime that asks, if it does not hand the notes of people to its model: people are told so."`
 	Terminal        string   `json:"terminal,omitzero" enum:"open,possible" doc:"The command has a terminal (open) or may have one with GIT_PAGER and GH_PAGER set to cat (possible), and what is typed there later is not asked for. It only makes the answer stricter."`
+	Untracked       []string `json:"untracked,omitzero" maxItems:"64" items.maxLength:"4096" doc:"Absolute paths of files that usually hold secrets, and that git neither tracks nor ignores in a repository that the command works in. git add . then asks. It only makes the answer stricter."`
 	Tool            *Tool    `json:"tool,omitzero" doc:"What a bridge to a tool server knows of the tool."`
 	Confine         []string `json:"confine,omitzero" maxItems:"8" doc:"The profiles by which you can run the call confined; the desk knows v1. It counts if your token has mayConfine: then the call may be allowed confined, and an approval, a claim and a join are of the same value."`
 	From            *From    `json:"from,omitzero" doc:"Which agent asks, and in which branch and worktree; shown as a claim."`

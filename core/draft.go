@@ -21,7 +21,7 @@ func draft(who Caller, call approval.Call, sealed approval.Sealed, j approval.Ju
 	if err != nil {
 		return approval.Approval{}, err
 	}
-	a.Points = shown(j, facts)
+	a.Points = shown(j, facts, a.Context.Untracked)
 	a.Summary = card.About(call.ToolName, facts, call.Bind, card.MaxSummary)
 	return a, nil
 }
@@ -60,8 +60,8 @@ func outline(who Caller, call approval.Call, fingerprint string, j approval.Judg
 const maxPointText = 200
 
 // shown gives what a call's reasons come from as people may see it: no more than the facts of the call show. It is
-// empty for a call that is not asked about.
-func shown(j approval.Judgement, facts []card.Fact) (all []approval.Point) {
+// empty for a call that is not asked about. What the asker says beside the call may be named, too.
+func shown(j approval.Judgement, facts []card.Fact, beside []string) (all []approval.Point) {
 	if j.Outcome != approval.OutcomeAsk {
 		return nil
 	}
@@ -72,7 +72,7 @@ func shown(j approval.Judgement, facts []card.Fact) (all []approval.Point) {
 			continue // the name of its member makes a secret of it
 		}
 		hidden := func(w string) bool {
-			return w != p.Param && !strings.Contains(redacted, w) && !card.Holds(facts, display.EscapeText(w))
+			return !(slices.Contains(beside, w) && display.Redact(w) == w) && w != p.Param && !strings.Contains(redacted, w) && !card.Holds(facts, display.EscapeText(w))
 		}
 		if slices.ContainsFunc(p.Of, hidden) {
 			secret = append(secret, p.Code)

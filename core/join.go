@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 
 	"approvalbot/internal/approval"
@@ -104,6 +105,10 @@ func (c consulted) answeredBy(pending, draft, granted approval.Approval, now int
 	shown, wanted := pending.Context, draft.Context
 	leaves := shown.Sandboxed && !wanted.Sandboxed
 	confined := shown.Confine != wanted.Confine || (pending.Confined == nil) != (draft.Confined == nil)
+	unseen := func(file string) bool { return !slices.Contains(shown.Untracked, file) }
+	if slices.ContainsFunc(wanted.Untracked, unseen) {
+		return false // people did not see that it takes these files
+	}
 	if typed := wanted.Terminal != "" && wanted.Terminal != shown.Terminal; leaves || typed || confined {
 		return false // people saw a call in a sandbox, or one without that terminal
 	}
@@ -146,7 +151,7 @@ func resumed(a approval.Approval, by approval.Approval, alias string, now int64)
 // judgedLike reports whether policy saw the same of both: the same rules, and the same
 // call in the same context.
 func judgedLike(a approval.Approval, b approval.Approval) bool {
-	sameCall := a.Context.Judged() == b.Context.Judged() && a.Dialect == b.Dialect && equal(a.Origin, b.Origin)
+	sameCall := reflect.DeepEqual(a.Context.Judged(), b.Context.Judged()) && a.Dialect == b.Dialect && equal(a.Origin, b.Origin)
 	return a.PolicyHash == b.PolicyHash && sameCall
 }
 

@@ -37,7 +37,7 @@ callback: approval card core
 card: approval assertion display people
 cli: api approval cli/answer cli/app cli/show config confine core display people platform policy/program schedule
 cli/agent: api cli/answer cli/app config hook hook/acp hook/ask hook/mcp lazy
-cli/answer: api cli/reach config confine display hook lazy panics
+cli/answer: api cli/reach config confine display hook lazy panics policy/workspace
 cli/app: api cli/reach cli/show config config/local display lazy
 cli/help: api cli/app cli/show config display platform
 cli/offline: api approval audit cli/app cli/show config config/effective core display people progress proof server server/auth store verifier

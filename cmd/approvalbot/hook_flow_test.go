@@ -334,3 +334,48 @@ func TestHookFlow_HTTP(t *testing.T) {
 	r.tap(r.alice, r.group, r.card(r.askedAs("toolu_1")).ID, "Allow once")
 	require.Contains(t, <-answer, `"allowed by alice in Telegram"`)
 }
+
+// A command that would put an untracked secret into the repository asks, whoever asks for it, and the card names the
+// file: what git then prints of it asks nobody.
+func TestFlow_AskersTellWhatGitWouldTake(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	repo := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		out, err := exec.Command("git", append([]string{"-C", repo}, args...)...).CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+	git("init", "-q", "-b", "main")
+	env := filepath.Join(repo, ".env")
+	require.NoError(t, os.WriteFile(env, []byte("KEY=x"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(repo, "main.go"), []byte("package main"), 0o600))
+	n := 0
+	hooked := func(line string) *hooking {
+		n++
+		body := fmt.Sprintf(`{"session_id":"s1","cwd":%q,"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":%q},"tool_use_id":"toolu_g%d"}`, repo, line, n)
+		return r.hook(body, "claude-code", "PreToolUse", "--limit", "1h")
+	}
+	denied := func(words string) {
+		t.Helper()
+		card := r.asked(words)
+		require.Contains(t, card.Text, env)
+		r.tap(r.alice, r.group, card.ID, "Deny")
+	}
+	h := hooked("git add .\ngit status")
+	denied("git add .")
+	_, out := h.output(t)
+	require.Contains(t, out, `"permissionDecision":"deny"`)
+	_, out = hooked("git add main.go").output(t)
+	require.Contains(t, out, `"permissionDecision":"allow"`, "it does not take that file")
+
+	run := exec.Command("sh", "-c", `APPROVALBOT_SERVER=$1 APPROVALBOT_TOKEN=$2 exec approvalbot run -- git add --all`, "sh", r.url, agentSecret)
+	run.Dir = repo
+	h = r.started(run, "")
+	denied("git add --all")
+	code, _ := h.output(t)
+	require.NotZero(t, code)
+	require.NoError(t, os.WriteFile(filepath.Join(repo, ".gitignore"), []byte(".env\n"), 0o600))
+	_, out = hooked("git add -A").output(t)
+	require.Contains(t, out, `"permissionDecision":"allow"`, "git ignores it")
+}

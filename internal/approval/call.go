@@ -98,15 +98,16 @@ type Requester struct {
 // CallContext is what the asker's runtime knows about a call. It cannot loosen a judgement,
 // except by Tool and Confine if the operator trusts the asking token's word.
 type CallContext struct {
-	Provider        string `json:"provider,omitempty"`
-	Model           string `json:"model,omitempty"`
-	Group           string `json:"group,omitempty"`
-	Sandboxed       bool   `json:"sandboxed,omitempty"`
-	Subagent        bool   `json:"subagent,omitempty"`
-	ToolDescription string `json:"toolDescription,omitempty"`
-	Unheard         string `json:"unheard,omitempty"`  // the runtime, if it hands no notes to its model
-	Terminal        string `json:"terminal,omitempty"` // TerminalOpen or TerminalPossible; empty: no terminal
-	Confine         string `json:"confine,omitempty"`  // the profile by which its asker can confine it; empty: it cannot, or its token may not say so
+	Provider        string   `json:"provider,omitempty"`
+	Model           string   `json:"model,omitempty"`
+	Group           string   `json:"group,omitempty"`
+	Sandboxed       bool     `json:"sandboxed,omitempty"`
+	Subagent        bool     `json:"subagent,omitempty"`
+	ToolDescription string   `json:"toolDescription,omitempty"`
+	Unheard         string   `json:"unheard,omitempty"`   // the runtime, if it hands no notes to its model
+	Terminal        string   `json:"terminal,omitempty"`  // TerminalOpen or TerminalPossible; empty: no terminal
+	Untracked       []string `json:"untracked,omitempty"` // files with secrets, by absolute paths, that git would take into the repository unnamed
+	Confine         string   `json:"confine,omitempty"`   // the profile by which its asker can confine it; empty: it cannot, or its token may not say so
 
 	Tool ToolFacts `json:"tool,omitzero"`
 	From AskedFrom `json:"from,omitzero"`

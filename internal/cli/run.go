@@ -9,12 +9,14 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
+	"approvalbot/internal/cli/answer"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/cli/show"
 )
@@ -69,13 +71,19 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv, confined []
 		return notRun(a, app.ExitCode(app.ExitError), err)
 	}
 	req.Bind = call.bind
-	if confined != nil {
-		req.Context = &api.Context{Confine: confined}
+	untracked, err := answer.Untracked(ctx, strings.Join(argv, " "), call.Workdir)
+	req.MustAsk = req.MustAsk || err != nil
+	if confined != nil || untracked != nil {
+		req.Context = &api.Context{Confine: confined, Untracked: untracked}
 	}
 	asking, leave := api.Lingering(ctx, withdrawPatience)
 	defer leave()
 	got, err := c.Create(asking, req, api.CreateOptions{})
-	if confined != nil && knowsNoConfine(err) {
+	if untracked != nil && knowsNo("context.untracked", err) { // a desk of an older version
+		req.Context, req.MustAsk = &api.Context{Confine: confined}, true
+		got, err = c.Create(asking, req, api.CreateOptions{})
+	}
+	if confined != nil && knowsNo("context.confine", err) {
 		return runCommand(ctx, a, ask, argv, nil)
 	}
 	if err != nil {
@@ -109,10 +117,10 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv, confined []
 	return runClaimed(ctx, a, c, got.ID, claim.ClaimID, call)
 }
 
-// knowsNoConfine reports the answer of a desk that is too old to let calls run confined.
-func knowsNoConfine(err error) bool {
+// knowsNo reports the answer of a desk that is too old to know a member of the request.
+func knowsNo(member string, err error) bool {
 	var refused *api.Problem
-	return errors.As(err, &refused) && slices.ContainsFunc(refused.Fields, func(f api.Field) bool { return f.Field == "context.confine" })
+	return errors.As(err, &refused) && slices.ContainsFunc(refused.Fields, func(f api.Field) bool { return f.Field == member })
 }
 
 // call is the command that was asked for, its params as they were sent, and what it

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -35,6 +36,9 @@ type Call struct {
 	Subagent      bool     // the agent was started by another one
 	From          api.From // which agent that is, and its place, as far as known: claims
 	Typed         bool     // the command may get a terminal, into which things are typed that no hook sees
+
+	Untracked []string // files with secrets that the command could take into a repository; see [api.Context]
+	MustAsk   bool     // a person is asked, as that is not known
 
 	Unheard string // the runtime's title, if it hands its model no notes; empty if it does
 
@@ -90,7 +94,7 @@ func (c Call) dialogID() string {
 func (c Call) Request() api.CreateRequest {
 	req := api.CreateRequest{
 		ID: cmp.Or(c.RequestID(), c.dialogID()), ToolName: c.Tool, Params: c.Params, SessionKey: c.Session,
-		Justification: c.Justification,
+		Justification: c.Justification, MustAsk: c.MustAsk,
 	}
 	if c.Workdir != "" {
 		req.Bind = &api.Bind{Workdir: &c.Workdir}
@@ -102,11 +106,30 @@ func (c Call) Request() api.CreateRequest {
 	if c.Typed {
 		req.Context.Terminal = "possible"
 	}
+	if len(c.Untracked) > 0 {
+		req.Context = cmp.Or(req.Context, &api.Context{})
+		req.Context.Untracked = c.Untracked
+	}
 	if how := c.confine(); how != nil {
 		req.Context = cmp.Or(req.Context, &api.Context{})
 		req.Context.Confine = how
 	}
 	return req
+}
+
+// Text is all text of the call's parameters, member by member.
+func (c Call) Text() string {
+	var text strings.Builder
+	d := jsontext.NewDecoder(bytes.NewReader(c.Params), jsontext.AllowDuplicateNames(true))
+	for {
+		t, err := d.ReadToken()
+		if err != nil {
+			return text.String()
+		}
+		if t.Kind() == '"' {
+			text.WriteString(t.String() + " ")
+		}
+	}
 }
 
 // claimedFrom gives the claims about the asker in the form that a desk accepts: they must never keep a call from

@@ -143,6 +143,9 @@ func (s *Reading) rule(f frame, judge command.Rule, base string, args []workspac
 		s.apply(f, &x.Effects[i])
 	}
 	s.emptied(x.Effects)
+	if base == "git" {
+		s.takesUntracked(f, args)
+	}
 	if base == "tee" {
 		s.overwrites(f, x.Effects, before)
 	}

@@ -19,6 +19,9 @@ type Reader struct {
 	Paths *[]File // the paths that operators' rules ask about are added to it; may be nil
 	globs int     // bytes of globs that were read; see alternatives
 
+	// Untracked are absolute paths of files that usually hold secrets, and that git could take into a repository unnamed.
+	Untracked []string
+
 	// Noted is told which findings come from a path, an address or a name; nil: that is not noted.
 	Noted func(codes finding.Set, text string)
 }

@@ -48,7 +48,7 @@ func ContextOf(x *api.Context) approval.CallContext {
 		return approval.CallContext{}
 	}
 	return approval.CallContext{Provider: x.Provider, Model: x.Model, Group: x.Group,
-		Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription, Unheard: x.Unheard, Terminal: x.Terminal,
+		Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription, Unheard: x.Unheard, Terminal: x.Terminal, Untracked: x.Untracked,
 		Tool: toolOf(x.Tool), From: fromOf(x.From)}
 }
 

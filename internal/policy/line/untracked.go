@@ -1,0 +1,51 @@
+package line
+
+import (
+	"strings"
+
+	"approvalbot/internal/policy/words"
+	"approvalbot/internal/policy/workspace"
+)
+
+// takesUntracked reads the files with secrets that git takes into the repository though its words do not name them, of those
+// that the asker says it could take. What it prints of them afterwards (git diff --cached, git stash show) asks nobody.
+func (s *Reading) takesUntracked(f frame, args []workspace.Word) {
+	if len(s.Untracked) == 0 {
+		return
+	}
+	for i, w := range args {
+		if w.Kind != workspace.Literal || !words.Any(w.Text, "add", "stage", "stash") {
+			continue
+		}
+		for _, file := range s.Untracked {
+			if s.stages(f, w.Text, args[i+1:], file) {
+				s.Read(workspace.Word{Text: file})
+			}
+		}
+		return
+	}
+}
+
+// stages reports whether git add or git stash with these words could take a file that is not tracked.
+func (s *Reading) stages(f frame, verb string, args []workspace.Word, file string) bool {
+	all, tracked := f.forEach, false
+	for _, w := range args {
+		switch option := w.Kind == workspace.Literal && strings.HasPrefix(w.Text, "-"); {
+		case w.Kind != workspace.Literal || strings.HasPrefix(w.Text, ":") || strings.ContainsAny(w.Text, `*?[\`):
+			all = true
+		case option && strings.HasPrefix(w.Text, "--"):
+			all = all || words.Any(w.Text, "--all", "--include-untracked", "--no-ignore-removal")
+			tracked = tracked || w.Text == "--update"
+		case option && verb == "stash":
+			all = all || strings.ContainsAny(w.Text, "ua")
+		case option:
+			all, tracked = all || strings.Contains(w.Text, "A"), tracked || strings.Contains(w.Text, "u")
+		case verb != "stash":
+			s.Place.Resolve(w, func(dir string, open bool) {
+				dir = strings.TrimSuffix(strings.ToLower(dir), "/") // to some file systems case means nothing
+				all = all || open || strings.HasPrefix(strings.ToLower(file)+"/", dir+"/")
+			})
+		}
+	}
+	return all && !tracked
+}
