@@ -6,10 +6,10 @@ import "testing"
 func TestComparingDirectoriesAsks(t *testing.T) {
 	t.Parallel()
 	e := engine(t)
-	checkLines(t, e, lines("R3 may-read-secret", "diff e ~", "diff e /root", "diff /root src", "git diff /tmp/e /root", "git diff src /root", "git diff ~ src", "git diff --stat /tmp/e /root", "git diff -- src /root", "git diff e /root/x.txt", "git diff e /root/*"))
+	checkLines(t, e, lines("R3 may-read-secret", "diff a b", "diff src lib", "diff e ~", "diff e /root", "diff /root src", "git diff /tmp/e /root", "git diff src /root", "git diff ~ src", "git diff --stat /tmp/e /root", "git diff -- src /root", "git diff e /root/x.txt", "git diff e /root/*"))
 	checkLines(t, e, lines("R3 unknown-option", "diff -N src .", "diff -Nu e .", "diff --new-file e config"))
 	checkLines(t, e, lines("R4 touches-the-desk", "diff src ..", "git diff src ..", "cd sub && git diff ../..", "git diff /etc src", "git diff . /etc/approvalbot", "git diff /tmp/e /etc/approvalbot", "diff e /etc/approvalbot"))
-	checkLines(t, e, lines("R0", "diff a b", "diff src lib", "diff -u a.go b.go", "diff /tmp/a.txt b.txt", "git diff", "git diff .", "git diff main src", "git diff HEAD~1 -- src/main.go", "git diff main...HEAD", "git diff /workspace/src"))
+	checkLines(t, e, lines("R0", "diff -q src lib", "diff -u a.go b.go", "diff /tmp/a.txt b.txt", "git diff", "git diff .", "git diff main src", "git diff HEAD~1 -- src/main.go", "git diff main...HEAD", "git diff /workspace/src"))
 	checkLines(t, e, lines("R1 runs-project-code", "cd sub && git diff -- ../x.go"))
 }
 

@@ -37,8 +37,11 @@ var (
 // although its words do not name them: those that are neither tracked nor ignored in the repositories of its folder and of the
 // folders that it names. text has all words of the command, dir is absolute. An error means that this is not known.
 func Untracked(ctx context.Context, text, dir string) (files []string, err error) {
-	if !filepath.IsAbs(dir) || !staging.MatchString(text) {
+	switch {
+	case !staging.MatchString(text):
 		return nil, nil
+	case !filepath.IsAbs(dir):
+		return nil, errors.New("it is not known where the command would run")
 	}
 	ctx, stop := context.WithTimeout(ctx, untrackedTime)
 	defer stop()

@@ -58,7 +58,6 @@ func TestUntracked(t *testing.T) {
 		{"git add .", bare, nil},
 		{"git status", app, nil},
 		{"make add", app, nil},
-		{"git add .", "app", nil},
 	} {
 		got, err := Untracked(t.Context(), c.line, c.dir)
 		require.NoError(t, err, c.line)
@@ -73,6 +72,8 @@ func TestUntracked(t *testing.T) {
 	require.NoError(t, err)
 	require.NoFileExists(t, marker, "a repository starts nothing")
 
+	_, err = Untracked(t.Context(), "git add .", "app")
+	require.ErrorContains(t, err, "not known where")
 	ended, stop := context.WithCancel(t.Context())
 	stop()
 	_, err = Untracked(ended, "git add .", app)

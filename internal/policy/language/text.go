@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -32,12 +33,17 @@ var grepSpec = sync.OnceValue(func() *command.Spec {
 func grep(x *command.Call, name string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	recursive, narrow, wide, expr, given, named := false, false, false, false, false, true
-	tells := false
+	tells, near := false, Around{}
 	lists, plain, names := false, name == "egrep", []string(nil)
 	for _, w := range args {
 		plain = plain || w.IsAny("-E", "-P") || extends(w.Text)
 	}
-	specific := func(w workspace.Word) bool { return specific(w, plain) }
+	guesses := false
+	specific := func(w workspace.Word) bool {
+		near.For = append(near.For, w.Text)
+		guesses = guesses || guessesSecret(w)
+		return specific(w, plain)
+	}
 	c := x.Scanner(grepSpec(), args)
 	var dirs []workspace.Word
 	var first workspace.Word // the pattern, or a file if an option gives the pattern
@@ -60,7 +66,9 @@ func grep(x *command.Call, name string, args []workspace.Word) {
 		case "v", "invert-match", "z", "null-data":
 			named = false
 		case "A", "B", "C", "after-context", "before-context", "context":
-			named = named && fewLines(t.Word)
+			near.Option(t.Option, t.Word.Text)
+		case "i", "y", "ignore-case":
+			near.Folds = true
 		case "0", "1", "2", "3", "4", "5", "6", "7", "8", "9": // -50
 			named = false
 		case "include":
@@ -82,7 +90,7 @@ func grep(x *command.Call, name string, args []workspace.Word) {
 	} else if expr {
 		named = named && specific(first)
 	}
-	named = named || tells // it prints which files, or how often, and no line of them
+	named = named && near.Few() || tells && !guesses // it prints which files, or how often, and no line of them
 	searched(x, dirs, named)
 	if recursive {
 		searchesTree(x, dirs, narrow && !wide, named)
@@ -142,6 +150,54 @@ func fewLines(w workspace.Word) bool {
 	return w.Is("10") || len(w.Text) == 1 && w.Number()
 }
 
+// Around are the lines that a search shows around what it finds. It does not know what is in them.
+type Around struct {
+	Lines   int      // of one find, at most
+	For     []string // what is searched for
+	Folds   bool     // letter case does not count
+	Visible bool     // files with a dot before their name are left out
+}
+
+// Most lines around a find that do not show a whole file: if files with a dot before their name are searched, and if not.
+const (
+	mostAround  = 6
+	mostVisible = 20
+)
+
+// Option notes an option that says how many lines there are on one side, or on both.
+func (a *Around) Option(name, value string) {
+	lines, err := strconv.Atoi(value)
+	if err != nil || lines < 0 || lines > mostVisible {
+		lines = mostVisible + 1
+	}
+	if name == "C" || strings.HasSuffix(name, "context") && !strings.HasPrefix(name, "after") && !strings.HasPrefix(name, "before") {
+		lines *= 2
+	}
+	a.Lines += lines
+}
+
+// Few reports that they do not show a file with secrets. Its first line is often one with a variable that every such
+// file has (NODE_ENV, PORT), so a search for what may be a variable's name shows none of them.
+func (a *Around) Few() bool {
+	names := func(pattern string) bool {
+		return variable.MatchString(pattern) && (a.Folds || strings.ToUpper(pattern) == pattern)
+	}
+	switch {
+	case a.Lines == 0:
+		return true
+	case a.Visible:
+		return a.Lines <= mostVisible
+	}
+	return a.Lines <= mostAround && !slices.ContainsFunc(a.For, names)
+}
+
+var variable = lazy.Pattern(`^\W*[A-Za-z][A-Za-z0-9_]*\W*$`)
+
+// guessesSecret reports a search that by telling whether it finds something tells what a secret begins with.
+func guessesSecret(w workspace.Word) bool {
+	return workspace.NearSecret(w.Text) && (w.Kind != workspace.Literal || strings.ContainsAny(w.Text, "=:[$"))
+}
+
 // searchesTree judges reading all files below directories. narrow says that their names
 // are limited to what is no secret, named that their lines are, which is enough
 // in the workspace only.
@@ -179,7 +235,12 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 	tells := false
 	lists, narrow, wide, expr, given, named := false, false, false, false, false, true
 	names, printed, other := []string(nil), false, false
-	specific := func(w workspace.Word) bool { return specific(w, true) }
+	near, guesses := Around{Visible: true}, false
+	specific := func(w workspace.Word) bool {
+		near.For = append(near.For, w.Text)
+		guesses = guesses || guessesSecret(w)
+		return specific(w, true)
+	}
 	c := x.Scanner(ripgrepSpec(), args)
 	var dirs []workspace.Word
 	var first workspace.Word
@@ -202,14 +263,22 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 			other = true
 		case "t", "type":
 			narrow, wide = true, wide || !CodeTypes.Has(t.Word.Text)
-			names = append(names, "*."+t.Word.Text) // in place of the endings of the type, which are not known here
+			ends := "*"
+			if CodeTypes.Has(t.Word.Text) {
+				ends = "*." + t.Word.Text // in place of the endings of the type, which are not known here
+			}
+			names = append(names, ends)
 		case "files", "type-list":
 			lists, given = true, true
 			printed, other = printed || t.Option == "files", other || t.Option == "type-list"
 		case "v", "invert-match", "U", "multiline", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9":
 			named = false
 		case "A", "B", "C", "after-context", "before-context", "context":
-			named = named && fewLines(t.Word)
+			near.Option(t.Option, t.Word.Text)
+		case "i", "ignore-case", "S", "smart-case":
+			near.Folds = true
+		case "u", ".", "hidden", "no-ignore", "no-ignore-vcs", "unrestricted":
+			near.Visible = false
 		case "e", "regexp":
 			given = true
 			named = named && specific(t.Word)
@@ -226,7 +295,7 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 	} else if expr {
 		named = named && specific(first)
 	}
-	named = named || tells
+	named = named && near.Few() || tells && !guesses
 	searched(x, dirs, named)
 	input := x.Piped && len(dirs) == 0 && !lists
 	if !input && !filesOnly(dirs) {
@@ -346,8 +415,10 @@ func sed(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	c := x.Scanner(sedSpec(), args)
 	script, places, suffix := false, false, false
+	drops, quiet, files := false, false, 0
 	check := func(w workspace.Word) {
 		script = true
+		drops = drops || dropsMuch(w.Text)
 		if deletesAll(w.Text) {
 			x.Mark(command.PrintsNothing)
 		}
@@ -367,6 +438,7 @@ func sed(x *command.Call, _ string, args []workspace.Word) {
 	for i, w := range args {
 		if w.IsAny("-i", "-i.bak", "-i.orig", "-ni", "-Ei", "-ri") {
 			places, suffix = true, true
+			quiet = quiet || w.Is("-ni")
 			args = append(append([]workspace.Word{}, args[:i]...), args[i+1:]...)
 			if i < len(args) && args[i].Is("") {
 				args = append(args[:i], args[i+1:]...) // as sed of BSD takes it
@@ -378,6 +450,12 @@ func sed(x *command.Call, _ string, args []workspace.Word) {
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		if suffix && script && t.Option == "" {
 			takenForScript(x, t.Word)
+		}
+		quiet = quiet || words.Any(t.Option, "n", "quiet", "silent")
+		if t.Option == "" && script {
+			if files++; t.Word.Kind != workspace.Literal || x.Looped {
+				files++
+			}
 		}
 		switch {
 		case t.Option == "e" || t.Option == "expression":
@@ -400,6 +478,55 @@ func sed(x *command.Call, _ string, args []workspace.Word) {
 			x.Read(t.Word)
 		}
 	}
+	if places && files > 1 && (drops || quiet) {
+		x.Add(finding.DeletesFile) // of many files no more is left than of ones that are deleted
+	}
+}
+
+// dropsMuch reports a script that may leave little of a file, whatever is in it.
+func dropsMuch(script string) bool {
+	for part := range strings.SplitSeq(script, ";") {
+		part = strings.TrimSpace(part)
+		at := sedAt.FindString(part)
+		does := strings.TrimSpace(part[len(at):])
+		from, to, ranges := strings.Cut(strings.TrimSuffix(at, "!"), ",")
+		first, fromErr := strconv.Atoi(from)
+		last, toErr := strconv.Atoi(strings.TrimPrefix(to, "+"))
+		long := ranges && fromErr == nil && (to == "$" || toErr == nil && (strings.HasPrefix(to, "+") && last > mostDropped || last-first > mostDropped))
+		switch {
+		case does == "":
+		case does[0] == 'd' || does[0] == 'c':
+			if at == "" || strings.HasSuffix(at, "!") || long {
+				return true
+			}
+		case does[0] == 'q', does[0] == 's' && replacesAll(does):
+			return true
+		}
+	}
+	return deletesAll(script)
+}
+
+// mostDropped is how many lines a script may name and drop.
+const mostDropped = 100
+
+// replacesAll reports s/a/b/ that leaves nothing of a line, whatever it is.
+func replacesAll(part string) bool {
+	if len(part) < 4 || !separates(part[1]) {
+		return false
+	}
+	parts := strings.Split(part[2:], part[1:2])
+	if len(parts) != 3 || strings.ContainsAny(parts[1], `&\`) {
+		return false
+	}
+	pattern, err := regexp.Compile(strings.NewReplacer(`\(`, "(", `\)`, ")", `\|`, "|", `\+`, "+").Replace(parts[0]))
+	if err != nil {
+		return false
+	}
+	const any = "\x01\x02"
+	if strings.Contains(parts[2], "g") {
+		return !strings.ContainsAny(pattern.ReplaceAllString(any, ""), any)
+	}
+	return pattern.FindString(any) == any
 }
 
 // takenForScript judges a file's name that is the script to another sed.

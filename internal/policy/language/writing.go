@@ -47,6 +47,10 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 		into, files = &files[len(files)-1], files[:len(files)-1]
 		if name == "mv" && into.Kind == workspace.Literal && !strings.HasSuffix(into.Text, "/") {
 			x.Does(command.MovesOnto, *into)
+			other := func(w workspace.Word) bool { return w.Kind != workspace.Literal }
+			if x.Looped && workspace.PlainFile(strings.ToLower(path.Base(into.Text))) && slices.ContainsFunc(files, other) {
+				x.Add(finding.DeletesFile) // each round moves another file onto that of the one before
+			}
 		}
 	}
 	if into == nil {

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"path"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -241,6 +240,7 @@ func (r *Params) glob(text string, kind Kind) {
 func wholeFiles(list []field, folds bool) bool {
 	words, asked, typed, near, folded, shown := true, false, false, false, folds, false
 	globs, paths, told := names{}, names{}, names{}
+	around := language.Around{}
 	for i := range list {
 		f := &list[i]
 		switch {
@@ -253,6 +253,7 @@ func wholeFiles(list []field, folds bool) bool {
 		case searchKeys.Has(f.Key) && f.Str:
 			asked = true
 			words = words && workspace.OwnWord(strings.ToLower(f.Text))
+			around.For = append(around.For, f.Text)
 			near = near || workspace.NearSecret(f.Text)
 			shown = shown || workspace.LikeSecret(f.Text)
 			folded = folded || strings.ToUpper(f.Text) == f.Text || strings.Contains(f.Text, "(?i")
@@ -265,9 +266,12 @@ func wholeFiles(list []field, folds bool) bool {
 		case foldKeys.Has(f.Key):
 			folded = folded || f.off() == (f.Key == "casesensitive" || f.Key == "matchcase")
 		case (aroundKeys.Has(f.Key) || oppositeKeys.Has(f.Key)) && !f.off():
-			n, err := strconv.Atoi(f.Text)
-			few := err == nil && n >= 0 && n <= 10
-			words = words && few && aroundKeys.Has(f.Key)
+			words = words && aroundKeys.Has(f.Key)
+			if both := words && strings.HasPrefix(f.Key, "c") && f.Key != "contextbefore" && f.Key != "contextafter"; both {
+				around.Option("C", f.Text)
+			} else {
+				around.Option("A", f.Text)
+			}
 		}
 	}
 	if globs.some || globs.others { // searches let their globs count before their types
@@ -276,6 +280,8 @@ func wholeFiles(list []field, folds bool) bool {
 	if typed || paths.all() || told.all() {
 		return false
 	}
+	around.Folds = folded
+	words = words && around.Few()
 	secrets := near && (folded || shown)
 	return secrets || !words || !asked
 }

@@ -1,0 +1,63 @@
+package policy
+
+import "testing"
+
+// TestAdversary_T32_LinesAroundAFind: every file with variables has some that are called the same, and what is around
+// them is a secret.
+func TestAdversary_T32_LinesAroundAFind(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{
+		"grep -rn -C 9 NODE_ENV .", "grep -rn -A 10 PORT .", "rg -uuu -C5 NODE_ENV", "rg --hidden -A 3 PORT", "grep -rn -A 1 DEBUG .", "grep -rni -A3 port .", "grep -rn -A3 port . -i", "grep -rn -C 4 localhost .",
+		"grep -rn -A 4 -B 4 localhost .", "rg --no-ignore --context=9 handler", "grep -rn -C 500 handler .",
+	}, []string{
+		"grep -rn -C 3 handler .", "grep -rn -A 5 'func New' .", "grep -rn NODE_ENV .", "rg -C 10 NODE_ENV", "rg -A 10 PORT src", "grep -n -A 12 CACHES config/settings.py", "grep -rn -A 9 PORT --include='*.go' .", "rg --hidden -A 3 newHandler",
+	})
+	checkTools(t, engine(t, shipped), []toolRow{
+		{"Grep", `{"pattern":"NODE_ENV","-C":10,"output_mode":"content"}`, "R3 may-read-secret"}, {"Grep", `{"pattern":"PORT","-A":2,"output_mode":"content"}`, "R3 may-read-secret"},
+		{"Grep", `{"pattern":"localhost","-C":4,"output_mode":"content"}`, "R3 may-read-secret"}, {"Grep", `{"pattern":"port","-i":true,"-A":2,"output_mode":"content"}`, "R3 may-read-secret"},
+		{"Grep", `{"pattern":"newHandler","-C":3,"output_mode":"content"}`, "R0"}, {"Grep", `{"pattern":"NODE_ENV","-C":9,"output_mode":"content","type":"go"}`, "R0"}, {"Grep", `{"pattern":"NODE_ENV","output_mode":"content"}`, "R0"},
+	})
+}
+
+// TestAdversary_T32_TypesOfRipgrep: a type of ripgrep that policy does not know is any file.
+func TestAdversary_T32_TypesOfRipgrep(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{
+		"cat $(rg --files -t all)", "rg --files -t all --hidden --no-ignore | xargs cat", "rg -l handler -t all | xargs cat", `rg --files -t all | while read f; do cat "$f"; done`, "rg --files -ttf | xargs cat",
+	}, []string{"cat $(rg --files -t go)", "rg -l handler -t py | xargs cat", "rg --files -t all"})
+}
+
+// TestAdversary_T32_GuessesOfASecret: a search that only tells whether it finds something tells one letter after another.
+func TestAdversary_T32_GuessesOfASecret(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{
+		`for c in a b c; do grep -rlE "SESSION_SECRET=$c" . && echo $c; done`, "grep -rcE 'SECRET_KEY=[a-m]' .", `for c in a b; do grep -rq "SECRET_KEY=h$c" . && echo $c; done`, "rg -uuu -c 'SECRET_KEY=[a-h]'", "rg -l 'api_key: s'",
+	}, []string{"grep -rl SECRET_KEY .", "rg -l api_key", `for f in a b; do grep -rq "$f" src || echo $f; done`, "grep -rc 'port: 8' ."})
+}
+
+// TestAdversary_T32_FoldersThatAreCompared: diff shows the files of two folders, those at their top also without -r.
+func TestAdversary_T32_FoldersThatAreCompared(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{"diff packages/a packages/b", "diff . backup", "colordiff -u a b"},
+		[]string{"diff a.go b.go", "diff -q packages/a packages/b", "diff <(sort a.txt) <(sort b.txt)", "diff Makefile Makefile.old", "diff a.go b", "diff - a.go"})
+}
+
+// TestAdversary_T32_ManyFilesAreEmptied: sed leaves as little of many files as rm does.
+func TestAdversary_T32_ManyFilesAreEmptied(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{
+		"sed -i -n '/zzz/p' src/*.go", "sed -i '1,999d' src/*.go", "sed -i 's/.*//' src/*.go", "sed -i '/zzz/!d' src/*.go", "sed -i '1q' src/*.go", "sed -i 's/[^q]//g' src/*.go", "sed -i '2,$d' a.go b.go",
+		"sed -i 's/^.*$/x/' src/*.go", "sed -ni p a.go b.go", `for f in src/*.go; do sed -i '1q' "$f"; done`, `for f in src/*.go; do mv "$f" all.go; done`,
+	}, []string{
+		"sed -i '/debug/d' src/*.go", "sed -i 's/foo/bar/g' src/*.go", "sed -i '1d' a.go b.go", "sed -i '3,9d' a.go b.go", "sed -i '1,999d' a.go", "sed -i 's/.*/\\/\\/ &/' a.go b.go", "sed -i '1i // x' src/*.go", "sed -n '1,999p' src/*.go",
+		"sed -i 's/ *$//' src/*.go", "sed -i '$d' src/*.go", `for f in src/*.go; do mv "$f" old/; done`,
+	})
+}
+
+// TestAdversary_T32_AllOfTheHistory: words that narrow git log -p to nothing, or to where a secret was.
+func TestAdversary_T32_AllOfTheHistory(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{
+		"git log -p -S AWS_SECRET", "git log -p -Gpassword", "git log -G token -p -i", "git diff 4b825dc642cb6eb9a060e54bf8d69288fbee4904 HEAD", "git log -p -n 99999", "git log -p -99999", "git log -p --max-count=5000", "git log -p --author=.", "git log -p --grep '.*'",
+	}, []string{"git log -p -S newHandler", "git log -p -n 20", "git log -p -5", "git log --author=.", "git log -p --author=alice", "git log -p --grep fix", "git log -S token --oneline", "git log -p main..HEAD"})
+}
