@@ -59,11 +59,12 @@ func confinedClient(t *testing.T) (c confiner, l *live.Lab, own func()) {
 }
 
 // clientRuns has the client do what its model asks for.
-func clientRuns(t *testing.T, l *live.Lab, own func()) live.Result {
+func clientRuns(t *testing.T, l *live.Lab, own func(), options ...string) live.Result {
 	t.Helper()
 	got, err := l.Try(t.Context(), func(ctx context.Context) (string, error) {
 		own()
 		cmd := l.Client(ctx)
+		cmd.Args = append(cmd.Args, options...)
 		cmd.Env = append(cmd.Env, "CLAUDE_CODE_TMPDIR="+l.Home, "TMPDIR="+l.Home) // this user may not write in /tmp
 		if os.Geteuid() == 0 {
 			cmd.SysProcAttr.Credential = &syscall.Credential{Uid: ordinary, Gid: ordinary}
@@ -92,6 +93,10 @@ func TestAgents_K7_CommandsRunAsTheyAre(t *testing.T) {
 		require.Contains(t, read, said)
 	}
 	require.NotContains(t, read, "beside", "the model reads nothing of it")
+
+	// It judges a replaced command again if it only plans.
+	l.Model.Before = []live.Use{bash("ls sub")}
+	require.Contains(t, strings.Join(clientRuns(t, l, own, "--permission-mode", "plan").Read, "\n"), "a.txt")
 
 	pipe := filepath.Join(c.ws, "sub", "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o666))

@@ -193,7 +193,7 @@ func TestFlow_AHookConfines(t *testing.T) {
 	require.NoError(t, err)
 	got := <-done
 	require.Equal(t, "allow", got[0])
-	require.Regexp(t, `^exec .* beside \S+/toolu_3.call \$approvalbot \|\| exit 125\n./frob 7$`, got[1], "a person's yes runs it as it is")
+	require.Regexp(t, `^exec .* beside \S+/toolu_3.call \$approvalbot \|\| exit 125; ./frob 7$`, got[1], "a person's yes runs it as it is")
 }
 
 // What is not confined asks as before: without the flag, where the client has rules of its own for commands, in the
@@ -211,13 +211,37 @@ func TestFlow_AHookConfinesNothingElse(t *testing.T) {
 	c.event("PostToolUse", "toolu_5", map[string]any{"command": instead}, map[string]any{"tool_response": map[string]any{"stdout": ""}})
 	decision, instead, _ = c.asks("toolu_6", "git status", "--confine")
 	require.Equal(t, "allow", decision)
-	require.True(t, strings.HasSuffix(instead, "|| exit 125\ngit status"), "what is allowed is not confined: %s", instead)
+	require.True(t, strings.HasSuffix(instead, "|| exit 125; git status"), "what is allowed is not confined: %s", instead)
 	status, said := c.shell(instead)
 	require.Equal(t, 128, status, said)
 	require.Contains(t, said, "not a git repository")
+	// The client judges a command again that was replaced, and refuses it: if it plans, and if an agent is in a worktree.
+	plain := func(id string, more map[string]any) {
+		t.Helper()
+		of := map[string]any{"command": "git status"}
+		out := string(c.event("PreToolUse", id, of, more, "--confine"))
+		require.Contains(t, out, `"permissionDecision":"allow"`)
+		require.NotContains(t, out, "updatedInput")
+		c.event("PostToolUse", id, of, map[string]any{"tool_response": map[string]any{"stdout": ""}})
+	}
+	plain("toolu_plan", map[string]any{"permission_mode": "plan"})
+	_, instead, _ = c.asks("toolu_8", "./frob 8", "--confine")
+	require.Contains(t, instead, "confine --asked", "it only read, and has ended")
+	c.event("PostToolUse", "toolu_8", map[string]any{"command": instead}, map[string]any{"tool_response": map[string]any{"stdout": ""}})
+	side := filepath.Join(c.ws, "side")
+	require.NoError(t, os.Mkdir(side, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(side, ".git"), []byte("gitdir: "+filepath.Join(c.home, "of", "worktrees", "side")+"\n"), 0o644))
+	folder := filepath.Join(c.home, "of", "worktrees", "side")
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "gitdir"), []byte(filepath.Join(side, ".git")+"\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "HEAD"), []byte("ref: refs/heads/side\n"), 0o644))
+	plain("toolu_side", map[string]any{"cwd": side, "agent_id": "a1"})
+	c.waits(map[string]any{"command": "./frob 9"}, "toolu_9", "--confine") // what that left holds no lock
+
 	settings := filepath.Join(c.ws, ".claude", "settings.json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(settings), 0o755))
 	require.NoError(t, os.WriteFile(settings, []byte(`{"permissions": {"deny": ["Bash(./frob:*)"]}}`), 0o644))
+	c.begins()
 	c.waits(map[string]any{"command": "./frob 4"}, "toolu_4", "--confine")
 	decision, instead, _ = c.asks("toolu_7", "git status", "--confine")
 	require.Equal(t, [2]string{"allow", ""}, [2]string{decision, instead}, "others may change its commands, and none is confined any more")
@@ -305,7 +329,7 @@ func TestK1_AHookAllowsNothingBesideAConfinedCommand(t *testing.T) {
 		t.Helper()
 		decision, instead, why := c.asks(id, line, "--confine")
 		require.Equal(t, "allow", decision, why)
-		require.True(t, strings.HasSuffix(instead, "\n"+line), instead)
+		require.True(t, strings.HasSuffix(instead, "; "+line), instead)
 		return instead
 	}
 	confines := func(id string) (instead string) {

@@ -75,6 +75,12 @@ func BypassesOf(raw []byte) bool {
 	return b.text("permission_mode") == "bypassPermissions"
 }
 
+// PlansOf reports that a hook's body says that the client only plans: it judges each command itself, and runs those that read.
+func PlansOf(raw []byte) bool {
+	b := readBody(raw)
+	return b.text("permission_mode") == "plan"
+}
+
 // PageOf is the skill or the command that a hook's body says is called; empty if it is none.
 func PageOf(raw []byte) string {
 	b := readBody(raw)
@@ -184,7 +190,7 @@ func (c Call) Held(program []string, lock string) jsontext.Value {
 		return nil
 	}
 	locks := shellLine(append(slices.Clone(program), "beside", c.Allowed))
-	return c.with("exec {approvalbot}<>" + ShellWord(lock) + " && " + locks + " $approvalbot || exit 125\n" + line)
+	return c.with("exec {approvalbot}<>" + ShellWord(lock) + " && " + locks + " $approvalbot || exit 125; " + line) // in one line, or messages of the shell would name another one
 }
 
 // with is the call's input with another command; nil if it cannot be read. The runtime takes it as a whole, so all other

@@ -54,6 +54,31 @@ func TestAdversary_T32_ManyFilesAreEmptied(t *testing.T) {
 	})
 }
 
+// TestAdversary_T32_RarerNames: of agents' texts, of secrets, and of options.
+func TestAdversary_T32_RarerNames(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{
+		"echo x > .agent/rules/x.md", "echo x > .agent/workflows/x.md", "echo x > .zencoder/rules/x.md", "echo x > .ruler/skills/x.mdc", "echo x > a/.pi/prompts/x", "echo x > .pi/SYSTEM.md", "echo x > CODEBUDDY.md", "echo x > .anything/agents/a/x.md", "echo x > firebender.json",
+		"cat android/key.properties", "cat rclone.conf", "cat .vscode/sftp.json", "cat .sentryclirc", "cat mnemonic.txt", "cat /etc/cloudflared/x.json", "cat rootkey.csv",
+		"lychee x.md", "shellcheck -xa x.sh", "git rebase --onto main~5 main feature", "git rebase --onto HEAD~5 HEAD", "git rebase main feature",
+	}, []string{
+		"echo x > docs/rules/x.md", "echo x > .storybook/agents/x.md", "echo x > rules/x.md", "echo x > .astro/prompts/x.md", "cat build.properties", "cat app.conf", "lychee --offline x.md", "shellcheck -x x.sh", "git rebase main", "git rebase --onto main topic",
+	})
+}
+
+// TestAdversary_T32_FilesBehindOptions: values of options that name a file which is written or shown, and programs that
+// change whatever has a word of a list.
+func TestAdversary_T32_FilesBehindOptions(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{
+		"pylint -f text:CLAUDE.md --msg-template=x src/a.py", "pylint --output-format=colorized,json:.npmrc a.py", "mocha -R xunit --reporter-option output=CLAUDE.md", "mocha -O output=.npmrc", "golangci-lint run --out-format json:.envrc",
+		"codespell -w -D d.txt -H .", "codespell -w AGENTS.md", "typos -w --hidden .", "typos -w AGENTS.md", "semgrep scan -c ./rule.yml --autofix .", "asciidoctor -a stylesheet=.env -o - README.adoc", "terraform plan -var-file=.env", "git rev-parse HEAD:.env",
+	}, []string{
+		"pylint -f json src/a.py", "pylint --output-format=colorized src", "golangci-lint run --out-format colored-line-number", "mocha -R spec", "codespell .", "typos .", "semgrep scan -c p/golang --metrics=off .", "asciidoctor -a toc -a icons=font -o out.html README.adoc",
+		"git rev-parse HEAD", "git rev-parse --short HEAD", "git rev-parse HEAD:src/main.go", "git rev-parse --abbrev-ref HEAD",
+	})
+}
+
 // TestAdversary_T32_AllOfTheHistory: words that narrow git log -p to nothing, or to where a secret was.
 func TestAdversary_T32_AllOfTheHistory(t *testing.T) {
 	t.Parallel()

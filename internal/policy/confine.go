@@ -44,7 +44,7 @@ var removing = lazy.Pattern(`(?:^|[^a-zA-Z]|[a-z])(?i:` + removalWords + `)(?:$|
 
 // not finds what says not to, or asks whether (--no-restore removes nothing, and isEmpty neither), and edits in place that print
 // each line again.
-var not = lazy.Pattern(`--no-(?:rm|del|gc|zap|` + removalWords + `)(?:$|\s)|(?i:\bis_?empty\b|\bempty\?)|\b(?:sed|clang-format|grep|rg)\s+-i\s` +
+var not = lazy.Pattern(`--no-(?:rm|del|gc|zap|` + removalWords + `)(?:$|\s)|(?i:\bis_?empty\b|\bempty\?)|\bjq\s+(?:-\S+\s+)*'?empty\b|\b(?:sed|clang-format|grep|rg)\s+-i\s` +
 	`|\b(?:perl|ruby)\s+(?:-i\s+-p|-[0-9]*p[0-9]*i|-[0-9]*i[0-9]*p)[0-9]*e?\s`)
 
 const removalWords = `rmdir|rmtree|rimraf|trash|unlink|shred|truncate|reset|force|delete|destroy|discard|drop|erase|overwrite|` +

@@ -35,7 +35,7 @@ func TestAdversary_W32_FilesThatSkillsMention(t *testing.T) {
 	for args, want := range map[string]string{
 		"@/home/u/.ssh/id_ed25519": "R3 reads-secret", "see @.env": "R3 reads-secret", "a\u00a0@.env": "R3 reads-secret", "a\ufeff@.env": "R3 reads-secret", "。@.env": "R3 reads-secret", "(@.env).": "R3 reads-secret",
 		"@.env#L1-2": "R3 reads-secret", "@\"a b/.env\" x": "R3 reads-secret", "@~/.ssh/id_rsa,": "R3 reads-secret", "@/proc/self/environ": "R3 may-read-secret",
-		"@a.go\n@.env": "R3 reads-secret", "@@.env": "R3 reads-secret", ".env": "R3 reads-secret", "'~/.ssh/id_rsa' x": "R3 reads-secret", "@$HOME/x": "R3 may-read-secret", "@/etc/approvalbot/config.yaml": "R4 touches-the-desk", "/etc/approvalbot/config.yaml": "R4 touches-the-desk",
+		"@a.go\n@.env": "R3 reads-secret+evaluates-text", "@@.env": "R3 reads-secret", ".env": "R3 reads-secret", "'~/.ssh/id_rsa' x": "R3 reads-secret", "@$HOME/x": "R3 may-read-secret", `@"server.pem#L1"`: "R3 reads-secret", `@"../other/server.pem#x"`: "R3 reads-secret", "server.pem#L1": "R3 reads-secret", "see server.pem,": "R3 reads-secret", "id_ed25519": "R3 reads-secret", "; cat server.pe?": "R3 evaluates-text", "$(touch x)": "R3 evaluates-text", "a\nb": "R3 evaluates-text", "a | b": "R3 evaluates-text", "@/etc/approvalbot/config.yaml": "R4 touches-the-desk", "/etc/approvalbot/config.yaml": "R4 touches-the-desk",
 		strings.Repeat("@a ", 100): "R3 may-read-secret", strings.Repeat("a. ", 2000): "R3 may-read-secret",
 		"@a.go": "R0", "review @src/a.go, and @docs/b.md.": "R0", "mail a@example.org": "R0", "@org/package": "R0", "fix /api/users and token refresh": "R0", "--pages 1": "R0", "@ a": "R0", "": "R0", "/etc/hosts": "R0",
 	} {

@@ -183,17 +183,23 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 		c.Confiner = confines() // looked at again, as the answer may come hours later
 		ctx, stop := shortly(ctx)
 		defer stop()
-		if c.Allowed = calls.asked(c); calls.begin(ctx, c, confine.Confined) != nil {
+		if c.Allowed = calls.file(c); calls.begin(ctx, c, confine.Confined) != nil {
 			c.Confiner = nil
 		}
 	case v.Allow && f.Confine && c.Runs() && calls.dir != "":
 		ctx, stop := context.WithDeadline(ctx, until)
 		defer stop()
-		if silent := f.Silent && v.Policy; own != nil && c.ID != "" && !silent {
-			c.Allowed = calls.asked(c)
+		// Claude Code judges a replaced command again if it only plans, or has an agent in a worktree.
+		calls.plans = hook.PlansOf(body)
+		if judges := calls.plans || c.From.Worktree != "" || f.Silent && v.Policy; own != nil && c.ID != "" && !judges {
+			c.Allowed = calls.file(c)
 			c.Instead = c.Held(own, calls.lock())
 		}
-		if why := calls.held(ctx, c); why != "" {
+		why, none := calls.held(ctx, c)
+		if none {
+			c.Instead = nil
+		}
+		if why != "" {
 			v = hook.Verdict{Why: why}
 		}
 	}

@@ -166,7 +166,7 @@ type Confining struct {
 	Workspaces []string // that the command may change; empty: the working directory
 	Show       []string // folders that it may read, too
 	Readable   []string // names of files of the workspaces that are not hidden as secrets
-	Asked      string   // the call for which the desk was asked, see [running.asked]; it asks people if that comes again after it failed
+	Asked      string   // the call for which the desk was asked, see [running.file]; it asks people if that comes again after it failed
 }
 
 // Run runs a command confined, with the variables HOME and XDG_STATE_HOME of its environment, and gives the exit status.
@@ -208,7 +208,7 @@ func (f Confining) run(ctx context.Context, s Streams, environ, argv []string) (
 		return confine.NotConfined, err
 	}
 	if f.Asked != "" {
-		leave, err := enterConfined(ctx, filepath.Join(filepath.Dir(state), clients), f.Asked, s.Stderr)
+		leave, err := enterConfined(ctx, f.Asked, s.Stderr)
 		if err != nil {
 			return confine.NotConfined, err
 		}
@@ -238,11 +238,7 @@ func beside(ctx context.Context, s Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	state, err := confine.State(os.Getenv("HOME"), os.Getenv("XDG_STATE_HOME"))
-	if err != nil {
-		return err
-	}
-	return enterBeside(ctx, filepath.Join(filepath.Dir(state), clients), args[0], descriptor, s.Stderr)
+	return enterBeside(ctx, args[0], descriptor, s.Stderr)
 }
 
 // runConfined is approvalbot-hook confine. It is for commands that a hook replaced.

@@ -25,6 +25,7 @@ import (
 type running struct {
 	dir    string // empty: there is none
 	record string // the file in which the client keeps what was said; empty if that is not known
+	plans  bool   // the client runs only commands that read
 }
 
 const (
@@ -32,6 +33,7 @@ const (
 	shortTime = 300 * time.Millisecond // in which most commands end beside which a call could not run confined
 	waitTime  = 10 * time.Minute       // for confined commands; Claude Code ends its own in that time
 
+	callsEnd = ".calls"
 	callEnd  = ".call"  // beside files of locks
 	mostSaid = 64 << 20 // bytes that are looked through of what was said
 	inRecord = "\n"     // between what is noted of an unconfined call and the client's record of it
@@ -51,7 +53,7 @@ func runningOf(client int, body []byte) (running, error) {
 	}
 	name, err := recordOf(client, since.ticks)
 	_, record := hook.PlaceOf(body)
-	return running{name + ".calls", record}, err
+	return running{dir: name + callsEnd, record: record}, err
 }
 
 // lock is the file that unconfined commands lock.
@@ -62,11 +64,14 @@ func (r running) unconfined(c hook.Call) string {
 	switch {
 	case c.Instead != nil:
 		return starts
-	case c.Lasts():
+	case c.Lasts() && !(c.IsCommand() && r.plans):
 		return lasts
 	}
-	return string(confine.Unconfined) + inRecord + r.record
+	return r.runs()
 }
+
+// runs is what is noted of a call until it has ended.
+func (r running) runs() string { return string(confine.Unconfined) + inRecord + r.record }
 
 // begin notes that a call runs, as soon as none of the other kind does. It tries at least once. No call is confined any more
 // while an unconfined one waits.
@@ -75,16 +80,24 @@ func (r running) begin(ctx context.Context, c hook.Call, kind confine.Kind) (err
 	if kind == confine.Unconfined {
 		what = r.unconfined(c)
 	}
-	if _, err := os.Stat(r.file(c)); err == nil && what != string(kind) && what != starts {
-		what = lasts // another call of that name runs, and the first to end would be taken for both
+	before, _ := os.ReadFile(r.file(c))
+	if text := string(before); text == lasts || strings.HasPrefix(text, string(confine.Unconfined)) {
+		if kind == confine.Confined {
+			return errors.New("another call of that name runs")
+		}
+		what = lasts // else the first of them to end would be taken for both
 	}
-	say := func() error { return errors.Join(os.MkdirAll(r.dir, 0o700), note(r.file(c), what)) }
+	say := func(what string) error { return errors.Join(os.MkdirAll(r.dir, 0o700), note(r.file(c), what)) }
 	if kind == confine.Unconfined {
-		if err = say(); err != nil {
+		waiting := what
+		if what == starts { // which ends soon
+			waiting = r.runs()
+		}
+		if err = say(waiting); err != nil {
 			return err
 		}
 		defer func() {
-			if err != nil {
+			if err != nil && what != lasts {
 				_ = os.Remove(r.file(c))
 			}
 		}()
@@ -94,7 +107,7 @@ func (r running) begin(ctx context.Context, c hook.Call, kind confine.Kind) (err
 		if other(r.file(c), kind) != "" {
 			return false
 		}
-		noted = say()
+		noted = say(what)
 		return true
 	})
 	if err != nil {
@@ -125,19 +138,21 @@ func (r running) free(ctx context.Context, c hook.Call) bool {
 	return true
 }
 
-// held waits until an unconfined call may run, and says why it may not.
-func (r running) held(ctx context.Context, c hook.Call) (why string) {
+// held waits until an unconfined call may run, and says why it may not. none: there is no folder, so no call is confined.
+func (r running) held(ctx context.Context, c hook.Call) (why string, none bool) {
 	ctx, stop := context.WithTimeout(ctx, waitTime)
 	defer stop()
 	err := r.begin(ctx, c, confine.Unconfined)
-	_, none := os.Stat(r.dir)
+	_, missing := os.Stat(r.dir)
 	switch {
-	case err == nil, none != nil && ctx.Err() == nil: // where no folder can be made, no call is confined
-		return ""
+	case err == nil:
+		return "", false
+	case missing != nil && ctx.Err() == nil:
+		return "", true
 	case ctx.Err() != nil:
-		return "a confined command of this session still runs; when it has ended, make the same call again"
+		return "a confined command of this session still runs; when it has ended, make the same call again", false
 	}
-	return "it could not be noted that the call runs, in the folder with the state of confined calls, so it was not allowed"
+	return "it could not be noted that the call runs, in the folder with the state of confined calls, so it was not allowed", false
 }
 
 // over notes what the client says after a call. A confined command that goes on in the background is ended, as no other
@@ -204,7 +219,7 @@ func answers(file, id string) bool {
 func (r running) stop(c hook.Call, number string) {
 	words, err := os.ReadFile(filepath.Join("/proc", number, "cmdline"))
 	pid, numberErr := strconv.Atoi(number)
-	if err != nil || numberErr != nil || !strings.Contains(string(words), r.asked(c)) {
+	if err != nil || numberErr != nil || !strings.Contains(string(words), r.file(c)) {
 		return
 	}
 	if p, err := os.FindProcess(pid); err == nil {
@@ -214,16 +229,6 @@ func (r running) stop(c hook.Call, number string) {
 
 func (r running) file(c hook.Call) string {
 	return filepath.Join(r.dir, cmp.Or(c.RequestID(), "unnamed")+callEnd)
-}
-
-// asked names the call's file for the command that runs it confined.
-func (r running) asked(c hook.Call) string {
-	file := r.file(c)
-	rel, err := filepath.Rel(filepath.Dir(filepath.Dir(filepath.Dir(file))), file)
-	if err != nil {
-		return ""
-	}
-	return rel
 }
 
 // other gives what is noted of a call of the other kind than that which may run, apart from the call with that file; empty if
@@ -263,11 +268,9 @@ func other(own string, kind confine.Kind) string {
 	return ""
 }
 
-// enterConfined waits until the command of a call may run confined, and notes that it does. The call is named as by
-// [running.asked], in the folder with what is remembered of clients.
-func enterConfined(ctx context.Context, clients, call string, says io.Writer) (leave func(), err error) {
-	file, err := fileOf(clients, call)
-	if err != nil {
+// enterConfined waits until the command of the call with that file may run confined, and notes that it does.
+func enterConfined(ctx context.Context, file string, says io.Writer) (leave func(), err error) {
+	if err := isCall(file); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithTimeout(ctx, startTime)
@@ -291,10 +294,9 @@ func enterConfined(ctx context.Context, clients, call string, says io.Writer) (l
 }
 
 // enterBeside waits until the command of a call may run unconfined, and locks the file that its shell has open as that
-// descriptor: what the shell starts keeps it. The call is named as for [enterConfined].
-func enterBeside(ctx context.Context, clients, call string, descriptor int, says io.Writer) error {
-	file, err := fileOf(clients, call)
-	if err != nil {
+// descriptor: what the shell starts keeps it.
+func enterBeside(ctx context.Context, file string, descriptor int, says io.Writer) error {
+	if err := isCall(file); err != nil {
 		return err
 	}
 	ctx, stop := context.WithTimeout(ctx, waitTime)
@@ -308,16 +310,19 @@ func enterBeside(ctx context.Context, clients, call string, descriptor int, says
 		return err
 	}
 	leave()
-	_ = os.Remove(file) // what is said of it only bridges the time until now
+	if what, err := os.ReadFile(file); err == nil && string(what) == starts {
+		_ = os.Remove(file) // it only bridged the time until now
+	}
 	return held
 }
 
-// fileOf gives the file of a call that is named as by [running.asked].
-func fileOf(clients, call string) (string, error) {
-	if !filepath.IsLocal(call) {
-		return "", fmt.Errorf("that names no call: %q", call)
+// isCall says why that is not the name of a call's file, which the hook gives as a whole: the shell of the command may have
+// another HOME or XDG_STATE_HOME.
+func isCall(file string) error {
+	if !filepath.IsAbs(file) || filepath.Ext(file) != callEnd || filepath.Ext(filepath.Dir(file)) != callsEnd {
+		return fmt.Errorf("that names no call: %q", file)
 	}
-	return filepath.Join(clients, call), nil
+	return nil
 }
 
 // shortly is a context for what most commands end in.

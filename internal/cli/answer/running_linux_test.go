@@ -50,6 +50,14 @@ func once() context.Context {
 	return ctx
 }
 
+// opened opens a file as a shell does.
+func opened(t *testing.T, name string) *os.File {
+	t.Helper()
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	require.NoError(t, err)
+	return f
+}
+
 // of is a call of another tool.
 func of(tool, id, input string) hook.Call {
 	return hook.Call{Tool: tool, ID: id, Params: []byte(input)}
@@ -102,6 +110,15 @@ func TestRunning_CallsOfTheClient(t *testing.T) {
 	allow(of("mcp__a__c", "twice", "{}"))
 	r.over(body(t, "PostToolUse", "twice", ""))
 	require.False(t, free(), "another call of that name runs")
+	require.ErrorContains(t, r.begin(once(), of("Bash", "twice", `{"command": "./x"}`), confine.Confined), "another call of that name")
+	command := body(t, "PreToolUse", "twice", "ls")
+	command.Instead = []byte("{}")
+	allow(command)
+	lock := opened(t, r.lock())
+	require.NoError(t, enterBeside(t.Context(), r.file(command), int(lock.Fd()), io.Discard))
+	require.NoError(t, lock.Close())
+	r.over(body(t, "PostToolUse", "twice", "ls"))
+	require.False(t, free(), "the other call of that name may still run")
 	require.NoError(t, os.Remove(r.file(of("", "twice", ""))))
 
 	// Its user interrupts it, or stops the subagent whose call it is, which no event says.
@@ -156,7 +173,7 @@ func TestRunning_Commands(t *testing.T) {
 			allow := func(id, line string) (command string) {
 				t.Helper()
 				c := body(t, "PreToolUse", id, line)
-				c.Allowed, c.Instead = r.asked(c), []byte("{}")
+				c.Allowed, c.Instead = r.file(c), []byte("{}")
 				require.NoError(t, r.begin(once(), c, confine.Unconfined))
 				var in struct{ Command string }
 				require.NoError(t, json.Unmarshal(c.Held([]string{os.Args[0]}, r.lock()), &in))
@@ -184,7 +201,7 @@ func TestRunning_Commands(t *testing.T) {
 
 			confined := body(t, "PreToolUse", "d", "./x")
 			require.NoError(t, r.begin(once(), confined, confine.Confined))
-			leave, err := enterConfined(t.Context(), filepath.Dir(filepath.Dir(r.dir)), r.asked(confined), io.Discard)
+			leave, err := enterConfined(t.Context(), r.file(confined), io.Discard)
 			require.NoError(t, err)
 			waits := run(strings.Replace(command, "cat "+fifo, "cat", 1))
 			out, err := waits.StderrPipe()
@@ -195,6 +212,22 @@ func TestRunning_Commands(t *testing.T) {
 			require.Equal(t, "approvalbot", string(said), "it says that it waits for the confined one")
 			leave()
 			require.NoError(t, waits.Wait())
+
+			leave, err = confine.Enter(t.Context(), r.dir, confine.Confined, io.Discard, nil)
+			require.NoError(t, err)
+			waiting := body(t, "PreToolUse", "w", "ls")
+			waiting.Instead = []byte("{}")
+			ctx, stop := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- r.begin(ctx, waiting, confine.Unconfined) }()
+			require.Eventually(t, func() bool { _, err := os.Stat(r.file(waiting)); return err == nil }, 20*time.Second, time.Millisecond)
+			longAgo := time.Now().Add(-time.Hour)
+			require.NoError(t, os.Chtimes(r.file(waiting), longAgo, longAgo))
+			require.False(t, free(), "no other call goes before it, however long it waits")
+			leave()
+			require.NoError(t, <-done)
+			stop()
+			require.NoError(t, os.Remove(r.file(waiting)))
 
 			lost := allow("c", "true")
 			require.NoError(t, os.RemoveAll(r.dir))
@@ -211,7 +244,7 @@ func TestRunning_Confined(t *testing.T) {
 	r := client(dir)
 	c, move := body(t, "PreToolUse", "c", "./x"), of("mcp__files__move", "d", "{}")
 	moves := func() bool { return r.begin(once(), move, confine.Unconfined) == nil }
-	starts := func() (leave func(), err error) { return enterConfined(t.Context(), dir, r.asked(c), io.Discard) }
+	starts := func() (leave func(), err error) { return enterConfined(t.Context(), r.file(c), io.Discard) }
 	allow := func() {
 		t.Helper()
 		require.NoError(t, r.begin(once(), c, confine.Confined))
@@ -236,7 +269,7 @@ func TestRunning_Confined(t *testing.T) {
 	require.True(t, moves())
 	_, err = starts()
 	require.ErrorContains(t, err, "a command must start within 30s after it was allowed")
-	_, err = enterConfined(t.Context(), dir, "../x", io.Discard)
+	_, err = enterConfined(t.Context(), "../x.calls/y.call", io.Discard)
 	require.ErrorContains(t, err, "names no call")
 }
 
@@ -245,9 +278,13 @@ func TestRunning_NothingCanBeNoted(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
 	r, c := client(filepath.Join(dir, "file")), body(t, "PreToolUse", "a", "mv a b")
-	require.Empty(t, r.held(t.Context(), c))
+	why, none := r.held(t.Context(), c)
+	require.Empty(t, why)
+	require.True(t, none)
 	require.False(t, r.free(t.Context(), c))
 	r = client(dir)
 	require.NoError(t, os.MkdirAll(r.file(c), 0o700))
-	require.Contains(t, r.held(t.Context(), c), "could not be noted")
+	why, none = r.held(t.Context(), c)
+	require.Contains(t, why, "could not be noted")
+	require.False(t, none)
 }

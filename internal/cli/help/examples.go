@@ -51,7 +51,7 @@ var Examples = sync.OnceValue(func() map[string]string {
     --client /home/u/.config/approvalbot/wiki.yaml`,
 		"acp": `  approvalbot acp --client /home/u/.config/approvalbot/gemini.yaml \
     -- gemini --acp`,
-		"beside": `  approvalbot beside 4026531836/812-9934.calls/toolu_1.call 12`,
+		"beside": `  approvalbot beside ~/.local/state/approvalbot/x/1-2.calls/a.call 12`,
 		"confine": `  approvalbot confine -- go test ./...
   approvalbot confine --workspace /srv/app --show ~/go/pkg/mod -- make`,
 		"hook": `  approvalbot hook claude-code PreToolUse --limit 24h \

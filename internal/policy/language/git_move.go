@@ -121,8 +121,15 @@ func gitMerges(x *command.Call, verb string, args []workspace.Word) {
 	c := x.Scanner(&command.Spec{Flags: flags, Values: vals, Texts: words.Set(`m
 		message`), Long: command.Longs(`continue quiet no-edit no-ff ff-only ff squash no-commit message= onto=
 		autosquash autostash no-autostash stat no-stat signoff mainline= no-verify verbose keep-empty update-refs fork-point`)}, args)
+	commits := 0
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		if t.Option == "" {
+			commits++
+		}
+		back := t.Option == "onto" && strings.ContainsAny(t.Word.Text, "~^@")
 		switch {
+		case verb == "rebase" && (back || commits > 1): // commits of this branch, or of the other one, are left out
+			x.Add(finding.GitDiscards)
 		case t.Word.Kind != workspace.Literal && t.Option != "m" && t.Option != "message":
 			x.Add(finding.DynamicArgument)
 		case t.Option == "x" && verb == "rebase":

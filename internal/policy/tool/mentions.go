@@ -15,19 +15,24 @@ var mentionTools = lazy.Words("skill activateskill slashcommand")
 
 const (
 	mostMentions  = 64   // of a text
-	mostArguments = 1024 // of a text, that look like a path
+	mostArguments = 1024 // words of a text
 )
 
 // mentions reads the files that a text mentions. A page of a skill may put its "@" before an argument ("see @$1"), so an
-// argument without one counts if it names a secret. If there are more than is looked at, any file may be among them.
+// argument without one counts if it names a secret. If there are more than is looked at, any file may be among them. A page
+// may also put the text into a shell command (!`git log $ARGUMENTS`).
 func (r *Params) mentions(text string) {
+	if strings.ContainsAny(text, ";&|$<>`\n\r") {
+		r.Found.Add(finding.EvaluatesText)
+	}
 	arguments, left := mostArguments, mostMentions
 	for word := range strings.FieldsFuncSeq(text, endsMention) {
-		if strings.ContainsAny(word, "./~") {
-			r.couldBeMentioned(strings.Trim(word, `"'`))
-			arguments--
+		for _, name := range spellings(strings.Trim(word, `"'`)) {
+			if strings.ContainsAny(name, "./~_") { // and no usual word, such as token
+				r.couldBeMentioned(name)
+			}
 		}
-		if arguments == 0 {
+		if arguments--; arguments == 0 {
 			break
 		}
 	}
@@ -47,11 +52,17 @@ func (r *Params) mentions(text string) {
 func mentioned(text string) []string {
 	if quoted, is := strings.CutPrefix(text, `"`); is {
 		name, _, _ := strings.Cut(quoted, `"`)
-		return []string{name}
+		return spellings(name)
 	}
 	if end := strings.IndexFunc(text, endsMention); end >= 0 {
 		text = text[:end]
 	}
+	return spellings(text)
+}
+
+// spellings gives what a client may take for a file's name in a word: all of it, without the signs at its end, and without the
+// lines.
+func spellings(text string) []string {
 	name := strings.TrimRightFunc(text, isPunctuation)
 	file, _, _ := strings.Cut(name, "#") // "#L10-20" are lines of it
 	return []string{text, name, file}

@@ -93,7 +93,7 @@ var (
 	// runtimeFiles hold such settings in any directory.
 	runtimeFiles = lazy.Words(`.claude.json .mcp.json mcp.json opencode.json opencode.jsonc crush.json .crush.json crushrc .crushrc openclaw.json
 		.aider.conf.yml .aider.conf.yaml managed-settings.json managed-mcp.json mcp_settings.json cline_mcp_settings.json claude_desktop_config.json .mcphub.json
-		gemini-extension.json .goose.yaml .ampcode.json .codex.json`)
+		gemini-extension.json .goose.yaml .ampcode.json .codex.json firebender.json`)
 
 	// runtimeDirs are directories of runtimes; with a dot in a project or a home, without one
 	// below /etc and ~/.config.
@@ -119,13 +119,39 @@ var settingEnds = lazy.Words(".json .jsonc .json5 .yaml .yml .toml .js .cjs .mjs
 // instructionNames are files that agents take for what people told them to do.
 var instructionNames = lazy.Words(`agents.md agent.md agents.override.md agents.local.md claude.md claude.local.md gemini.md qwen.md crush.md crush.local.md
 	heartbeat.md identity.md bootstrap.md memory.md conventions.md skill.md .roorules .kilocoderules .continuerules .augmentrules .augment-guidelines
-	airules.md warp.md codex.md copilot-instructions.md openhands.md soul.md .cursorrules .windsurfrules .goosehints .rules`)
+	airules.md warp.md codex.md copilot-instructions.md openhands.md soul.md .cursorrules .windsurfrules .goosehints .rules
+	codebuddy.md iflow.md replit.md .blackboxrules .voidrules`)
+
+// instructionDirs are folders of a runtime's hidden folder in which it finds texts for its model, and instructionTexts are
+// such texts that lie beside them.
+var (
+	instructionDirs  = lazy.Words("rules workflows skills prompts agents commands steering guidelines modes personas")
+	instructionTexts = lazy.Words("system.md append_system.md")
+)
 
 // InstructionPath reports a file that tells agents what to do, by its folded path.
 func InstructionPath(lower string) bool {
 	name := strings.TrimRight(path.Base(lower), ". ") // Windows drops them
 	return instructionNames.Has(name) || strings.HasSuffix(name, ".instructions.md") || strings.HasSuffix(name, ".chatmode.md") ||
-		strings.HasSuffix(name, ".agent.md")
+		strings.HasSuffix(name, ".agent.md") || runtimeText(lower, name)
+}
+
+// runtimeText reports a text in a hidden folder that is not known to be of another program than a runtime.
+func runtimeText(lower, name string) bool {
+	if ext := path.Ext(name); ext != "" && !words.Any(ext, ".md", ".mdc", ".txt") {
+		return false
+	}
+	inside := false
+	for dir := range strings.SplitSeq(path.Dir(lower), "/") {
+		switch dir = strings.TrimRight(dir, ". "); {
+		case dir == "":
+		case dir[0] == '.':
+			inside = inside || !otherDirs.Has(withoutCopy(dir))
+		case inside && instructionDirs.Has(dir):
+			return true
+		}
+	}
+	return inside && instructionTexts.Has(name)
 }
 
 // obeyed is [Obeyed] of the part of a path below the workspace, whose own name counts.

@@ -22,7 +22,9 @@ var secretNames = lazy.Words(`.ssh .aws .azure .gnupg .kube .docker .gcloud gclo
 	keychains login.keychain-db wallet.dat logins.json key4.db cookies.sqlite kubeconfig terraform.tfstate
 	service-account.json serviceaccount.json service_account.json tokens.json gshadow- passwd- .dev.vars .vault_pass .vault-pass .vault_password kubeconfig.yaml kubeconfig.yml terraform.tfstate.backup
 	.apikey .api_key .pg_service.conf pg_service.conf .passwd-s3fs .passwd-s3cmd .smbcredentials
-	.secret .token secring.gpg wp-config.php local.settings.json vault_pass.txt vault-pass.txt cookies.txt`)
+	.secret .token secring.gpg wp-config.php local.settings.json vault_pass.txt vault-pass.txt cookies.txt
+	key.properties wg0.conf sftp.json sftp-config.json .ftpconfig .sentryclirc sentry.properties .clasprc.json rclone.conf .dockerconfigjson mnemonic.txt
+	rootkey.csv accesskeys.csv cypress.env.json .curlrc .wgetrc oauth.json .api_token`)
 
 // secretBases are names of files with secrets that are ordinary names of
 // directories.
@@ -104,7 +106,7 @@ var secretDirs = [...]string{"/run/secrets", "/var/run/secrets", "/etc/ssl/priva
 	"/etc/kubernetes", "/var/lib/kubelet", "/etc/rancher", "/var/lib/rancher", "/etc/wireguard", "/etc/openvpn", "/etc/ipsec.d/private", "/etc/swanctl/private",
 	"/etc/networkmanager/system-connections", "/etc/wpa_supplicant", "/etc/mysql/debian.cnf", "/etc/security/opasswd", "/etc/exim4/passwd.client", "/etc/postfix/sasl_passwd",
 	"/var/lib/samba/private", "/var/backups", "/var/lib/cloud", "/etc/credstore", "/etc/credstore.encrypted", "/run/credentials",
-	"/etc/gitlab-runner/config.toml", "/etc/apt/auth.conf", "/etc/apt/auth.conf.d", "/etc/docker/key.json", "/etc/ceph"}
+	"/etc/gitlab-runner/config.toml", "/etc/apt/auth.conf", "/etc/apt/auth.conf.d", "/etc/docker/key.json", "/etc/ceph", "/etc/cloudflared", "/etc/msmtprc", "/etc/gitlab/gitlab.rb"}
 
 // secretPlace reports a lower-case path in one of secretDirs.
 func secretPlace(file string) bool {
