@@ -209,41 +209,41 @@ func TestFlow_AHookConfinesNothingElse(t *testing.T) {
 	require.Equal(t, "allow", decision, "a hook that is silent otherwise must name the confined form")
 	require.Contains(t, instead, "confine --asked")
 	c.event("PostToolUse", "toolu_5", map[string]any{"command": instead}, map[string]any{"tool_response": map[string]any{"stdout": ""}})
-	decision, instead, _ = c.asks("toolu_6", "git status", "--confine")
+	decision, instead, _ = c.asks("toolu_6", "mkdir made", "--confine")
 	require.Equal(t, "allow", decision)
-	require.True(t, strings.HasSuffix(instead, "|| exit 125; git status"), "what is allowed is not confined: %s", instead)
+	require.True(t, strings.HasSuffix(instead, "|| exit 125; mkdir made"), "what is allowed is not confined: %s", instead)
 	status, said := c.shell(instead)
-	require.Equal(t, 128, status, said)
-	require.Contains(t, said, "not a git repository")
-	// The client judges a command again that was replaced, and refuses it: if it plans, and if an agent is in a worktree.
-	plain := func(id string, more map[string]any) {
+	require.Zero(t, status, said)
+	require.DirExists(t, filepath.Join(c.ws, "made"))
+	// What only reads stays as it is: Claude Code judges replaced commands again if it plans.
+	plain := func(id, line string, more map[string]any) {
 		t.Helper()
-		of := map[string]any{"command": "git status"}
+		of := map[string]any{"command": line}
 		out := string(c.event("PreToolUse", id, of, more, "--confine"))
 		require.Contains(t, out, `"permissionDecision":"allow"`)
 		require.NotContains(t, out, "updatedInput")
 		c.event("PostToolUse", id, of, map[string]any{"tool_response": map[string]any{"stdout": ""}})
 	}
-	plain("toolu_plan", map[string]any{"permission_mode": "plan"})
+	plain("toolu_plan", "git status", map[string]any{"permission_mode": "plan"})
 	_, instead, _ = c.asks("toolu_8", "./frob 8", "--confine")
-	require.Contains(t, instead, "confine --asked", "it only read, and has ended")
+	require.Contains(t, instead, "confine --asked")
+	plain("toolu_reads", "ls", nil) // also beside a confined one
 	c.event("PostToolUse", "toolu_8", map[string]any{"command": instead}, map[string]any{"tool_response": map[string]any{"stdout": ""}})
-	side := filepath.Join(c.ws, "side")
-	require.NoError(t, os.Mkdir(side, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(side, ".git"), []byte("gitdir: "+filepath.Join(c.home, "of", "worktrees", "side")+"\n"), 0o644))
-	folder := filepath.Join(c.home, "of", "worktrees", "side")
-	require.NoError(t, os.MkdirAll(folder, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "gitdir"), []byte(filepath.Join(side, ".git")+"\n"), 0o644))
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "HEAD"), []byte("ref: refs/heads/side\n"), 0o644))
-	plain("toolu_side", map[string]any{"cwd": side, "agent_id": "a1"})
-	c.waits(map[string]any{"command": "./frob 9"}, "toolu_9", "--confine") // what that left holds no lock
+	// So do commands of an agent in a worktree, which it refuses if they were replaced. What they leave holds no lock.
+	side, folder := filepath.Join(c.ws, "side"), filepath.Join(c.home, "of", "worktrees", "side")
+	for name, text := range map[string]string{filepath.Join(side, ".git"): "gitdir: " + folder, filepath.Join(folder, "gitdir"): filepath.Join(side, ".git"), filepath.Join(folder, "HEAD"): "ref: refs/heads/side"} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, []byte(text+"\n"), 0o644))
+	}
+	plain("toolu_side", "mkdir made2", map[string]any{"cwd": side, "agent_id": "a1"})
+	c.waits(map[string]any{"command": "./frob 9"}, "toolu_9", "--confine")
 
 	settings := filepath.Join(c.ws, ".claude", "settings.json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(settings), 0o755))
 	require.NoError(t, os.WriteFile(settings, []byte(`{"permissions": {"deny": ["Bash(./frob:*)"]}}`), 0o644))
 	c.begins()
 	c.waits(map[string]any{"command": "./frob 4"}, "toolu_4", "--confine")
-	decision, instead, _ = c.asks("toolu_7", "git status", "--confine")
+	decision, instead, _ = c.asks("toolu_7", "mkdir made3", "--confine")
 	require.Equal(t, [2]string{"allow", ""}, [2]string{decision, instead}, "others may change its commands, and none is confined any more")
 }
 

@@ -46,6 +46,7 @@ const (
 type Verdict struct {
 	Allow  bool
 	Policy bool // only policy decided: no person was asked, and no earlier yes covers it
+	Reads  bool // with Policy: the call changes nothing, so that it may run beside any other
 	Why    string
 	Notes  []Note // what people said to the model with the votes that count
 
@@ -94,7 +95,7 @@ func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 
 // allowed is the verdict of a call that was handed out.
 func allowed(a api.Approval, claim api.Claim) Verdict {
-	return Verdict{Allow: true, Policy: byPolicy(a), Why: decidedBy(a), Notes: notesOf(a, claim.Notes), Confined: claim.Confined}
+	return Verdict{Allow: true, Policy: byPolicy(a), Reads: byPolicy(a) && a.RiskClass == "R0", Why: decidedBy(a), Notes: notesOf(a, claim.Notes), Confined: claim.Confined}
 }
 
 // byPolicy reports whether policy alone decided.

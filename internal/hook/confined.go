@@ -75,12 +75,6 @@ func BypassesOf(raw []byte) bool {
 	return b.text("permission_mode") == "bypassPermissions"
 }
 
-// PlansOf reports that a hook's body says that the client only plans: it judges each command itself, and runs those that read.
-func PlansOf(raw []byte) bool {
-	b := readBody(raw)
-	return b.text("permission_mode") == "plan"
-}
-
 // PageOf is the skill or the command that a hook's body says is called; empty if it is none.
 func PageOf(raw []byte) string {
 	b := readBody(raw)

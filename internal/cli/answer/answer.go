@@ -186,12 +186,11 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 		if c.Allowed = calls.file(c); calls.begin(ctx, c, confine.Confined) != nil {
 			c.Confiner = nil
 		}
-	case v.Allow && f.Confine && c.Runs() && calls.dir != "":
+	case v.Allow && f.Confine && c.Runs() && calls.dir != "" && !(v.Reads && c.IsCommand()):
 		ctx, stop := context.WithDeadline(ctx, until)
 		defer stop()
-		// Claude Code judges a replaced command again if it only plans, or has an agent in a worktree.
-		calls.plans = hook.PlansOf(body)
-		if judges := calls.plans || c.From.Worktree != "" || f.Silent && v.Policy; own != nil && c.ID != "" && !judges {
+		// Claude Code judges the commands of an agent in a worktree itself, and refuses replaced ones.
+		if judges := c.From.Worktree != "" || f.Silent && v.Policy; own != nil && c.ID != "" && !judges {
 			c.Allowed = calls.file(c)
 			c.Instead = c.Held(own, calls.lock())
 		}

@@ -25,7 +25,6 @@ import (
 type running struct {
 	dir    string // empty: there is none
 	record string // the file in which the client keeps what was said; empty if that is not known
-	plans  bool   // the client runs only commands that read
 }
 
 const (
@@ -64,7 +63,7 @@ func (r running) unconfined(c hook.Call) string {
 	switch {
 	case c.Instead != nil:
 		return starts
-	case c.Lasts() && !(c.IsCommand() && r.plans):
+	case c.Lasts():
 		return lasts
 	}
 	return r.runs()

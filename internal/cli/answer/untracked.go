@@ -38,7 +38,7 @@ var (
 // folders that it names. text has all words of the command, dir is absolute. An error means that this is not known.
 func Untracked(ctx context.Context, text, dir string) (files []string, err error) {
 	switch {
-	case !staging.MatchString(text):
+	case !strings.Contains(text, "git"), !staging.MatchString(text):
 		return nil, nil
 	case !filepath.IsAbs(dir):
 		return nil, errors.New("it is not known where the command would run")

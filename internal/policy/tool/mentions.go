@@ -26,9 +26,14 @@ func (r *Params) mentions(text string) {
 		r.Found.Add(finding.EvaluatesText)
 	}
 	arguments, left := mostArguments, mostMentions
+	alone := strings.IndexFunc(strings.TrimFunc(text, endsMention), endsMention) < 0
 	for word := range strings.FieldsFuncSeq(text, endsMention) {
-		for _, name := range spellings(strings.Trim(word, `"'`)) {
-			if strings.ContainsAny(name, "./~_") { // and no usual word, such as token
+		word = unquoted.Replace(word)
+		if strings.HasPrefix(word, "-") && strings.Trim(word, "-") != "" {
+			r.Found.Add(finding.EvaluatesText) // an option of that command
+		}
+		for _, name := range spellings(word) {
+			if alone || strings.ContainsAny(strings.TrimRight(name, "?"), "./~_*?[{") { // in a sentence a word such as token is no file
 				r.couldBeMentioned(name)
 			}
 		}
@@ -47,6 +52,8 @@ func (r *Params) mentions(text string) {
 		r.Found.Add(finding.MayReadSecret)
 	}
 }
+
+var unquoted = strings.NewReplacer(`'`, "", `"`, "", `\`, "")
 
 // mentioned gives what a client may take for the file that is mentioned by an "@" before that text.
 func mentioned(text string) []string {
@@ -73,9 +80,12 @@ func (r *Params) couldBeMentioned(name string) {
 	var found finding.Set
 	probe := Params{r.Reader}
 	probe.Found, probe.Paths, probe.Noted = &found, nil, nil
-	probe.Read(workspace.PathWord(name))
-	if found.Any(finding.Of(finding.ReadsSecret, finding.TouchesDesk)) {
-		r.Read(workspace.PathWord(name))
+	w, codes := workspace.PathWord(name), finding.Of(finding.ReadsSecret, finding.TouchesDesk)
+	if strings.ContainsAny(name, "*?[{") { // to a shell
+		w.Kind, codes = workspace.Pattern, codes.Or(finding.Of(finding.MayReadSecret))
+	}
+	if probe.Read(w); found.Any(codes) {
+		r.Read(w)
 	}
 }
 
