@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -71,7 +70,7 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv, confined []
 		return notRun(a, app.ExitCode(app.ExitError), err)
 	}
 	req.Bind = call.bind
-	untracked, err := answer.Untracked(ctx, strings.Join(argv, " "), call.Workdir)
+	untracked, err := answer.Untracked(ctx, call.Workdir, argv...)
 	req.MustAsk = req.MustAsk || err != nil
 	if confined != nil || untracked != nil {
 		req.Context = &api.Context{Confine: confined, Untracked: untracked}

@@ -117,19 +117,28 @@ func (c Call) Request() api.CreateRequest {
 	return req
 }
 
-// Text is all text of the call's parameters, member by member.
-func (c Call) Text() string {
+// commandMembers are how runtimes call the member of a call's parameters that is a command, or its words.
+var commandMembers = lazy.Words("command cmd commands args argv script cmdline commandline command_line")
+
+// Commands is the text of the call's commands, word by word; empty if it has none.
+func (c Call) Commands() string {
+	var members map[string]jsontext.Value
+	if jsonv2.Unmarshal(c.Params, &members) != nil {
+		return ""
+	}
 	var text strings.Builder
-	d := jsontext.NewDecoder(bytes.NewReader(c.Params), jsontext.AllowDuplicateNames(true))
-	for {
-		t, err := d.ReadToken()
-		if err != nil {
-			return text.String()
+	for name, value := range members {
+		if !commandMembers.Has(strings.ToLower(name)) {
+			continue
 		}
-		if t.Kind() == '"' {
-			text.WriteString(t.String() + " ")
+		d := jsontext.NewDecoder(bytes.NewReader(value))
+		for t, err := d.ReadToken(); err == nil; t, err = d.ReadToken() {
+			if t.Kind() == '"' {
+				text.WriteString(t.String() + " ")
+			}
 		}
 	}
+	return text.String()
 }
 
 // claimedFrom gives the claims about the asker in the form that a desk accepts: they must never keep a call from

@@ -144,7 +144,10 @@ func (c Call) makesWorktree() bool {
 var ends = lazy.Words("Skill EnterWorktree ExitWorktree Agent Task")
 
 // Lasts reports whether what a call runs may go on after its answer, so that only the client's end ends it.
-func (c Call) Lasts() bool { return !ends.Has(c.Tool) && !strings.HasPrefix(c.Tool, "mcp__") }
+func (c Call) Lasts() bool { return !ends.Has(c.Tool) && !c.OfServer() }
+
+// OfServer reports a call of a tool server.
+func (c Call) OfServer() bool { return strings.HasPrefix(c.Tool, "mcp__") }
 
 // confine are the profiles by which the call can run confined; nil if it cannot.
 func (c Call) confine() []string {

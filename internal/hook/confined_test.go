@@ -109,3 +109,13 @@ func TestCall_Runs(t *testing.T) {
 		require.False(t, c.Runs(), c.Tool)
 	}
 }
+
+// What a call runs is found under the names that runtimes give it; the contents of a file are none.
+func TestCall_Commands(t *testing.T) {
+	for params, want := range map[string]string{
+		`{"command": "git add .\ngit status", "description": "git stash"}`: "git add .\ngit status ", `{"cmd": ["bash", "-lc", "git add ."]}`: "bash -lc git add . ",
+		`{"file_path": "x", "content": "git add ."}`: "", `[]`: "", `{"command": {"a": "b"}}`: "a b ",
+	} {
+		require.Equal(t, want, Call{Params: []byte(params)}.Commands(), params)
+	}
+}

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"strconv"
+	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
@@ -29,8 +30,11 @@ func (c Call) Ended() bool {
 	return c.outcome != nil && (c.outcome.Status == "succeeded" || c.outcome.ExitCode != nil)
 }
 
-// GoesOn reports whether an event after the call says that it goes on in the background.
-func (c Call) GoesOn() bool { return c.outcome == nil }
+// GoesOn reports whether an event after the call says that it goes on in the background, or that its user or the client did
+// not wait for a tool server, which may go on.
+func (c Call) GoesOn() bool {
+	return c.outcome == nil || c.OfServer() && (c.outcome.Summary == "interrupted" || c.outcome.Summary == "timed out")
+}
 
 func outcomeOf(status string) *api.ResultRequest { return &api.ResultRequest{Status: status} }
 
@@ -82,6 +86,9 @@ var claudeExit = lazy.Pattern(`^Exit code (\d{1,3})(?:\n|$)`)
 
 func claudeFailure(b *body) *api.ResultRequest {
 	r := b.failure(claudeExit.FindStringSubmatch(b.text("error")))
+	if r.Summary == "" && strings.Contains(b.text("error"), "timed out") {
+		r.Summary = "timed out"
+	}
 	r.Confined = b.ranConfined()
 	return r
 }

@@ -22,7 +22,7 @@ func TestUntrackedSecrets(t *testing.T) {
 	for _, asks := range []string{
 		"git add .", "git add -A", "git add --all", "git add app", "git add app/", "git add ./app/.", "git add APP", "git add :/", "git add -N .", "git add -v -- .",
 		"git add 'app/*'", "cd app && git add .", "git -C app add -A", "git stash -u", "git stash push --include-untracked -m x", "git stash -qu", "git add . && git commit -m x",
-		"sh -c 'git add .'", "git add main.go app", "timeout 5 git add .", "for d in app; do git add $d; done", "git add ..", "ls | xargs git add",
+		"sh -c 'git add .'", "git add main.go app", "timeout 5 git add .", "for d in app; do git add $d; done", "git add ..", "git -C deep add er", "git -C sub add ../cfg", "cp -r top src/ && git add src", "ls | xargs git add",
 	} {
 		j := of(asks, env)
 		require.Equal(t, approval.OutcomeAsk, j.Outcome, asks)

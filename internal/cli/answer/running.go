@@ -66,6 +66,9 @@ func (r running) unconfined(c hook.Call) string {
 	case c.Lasts():
 		return lasts
 	}
+	if c.OfServer() { // if its user interrupts it, the server may go on, also if the record has a result
+		return string(confine.Unconfined) + inRecord
+	}
 	return r.runs()
 }
 

@@ -121,13 +121,22 @@ func TestRunning_CallsOfTheClient(t *testing.T) {
 	require.False(t, free(), "the other call of that name may still run")
 	require.NoError(t, os.Remove(r.file(of("", "twice", ""))))
 
+	for event, more := range map[string]string{"PostToolUseFailure": `"error": "tool timed out after 2s"`, "PostToolUse": `"tool_response": {"interrupted": true}`} {
+		call := allow(of("mcp__files__move", "m", "{}"))
+		ended := body(t, event, "m", "", more)
+		ended.Tool, ended.Params = call.Tool, call.Params
+		r.over(ended)
+		require.False(t, free(), "its server may go on")
+		require.NoError(t, os.Remove(r.file(call)))
+	}
+
 	// Its user interrupts it, or stops the subagent whose call it is, which no event says.
 	record := filepath.Join(t.TempDir(), "a[1]*", "said.jsonl")
 	ofAgent := filepath.Join(strings.TrimSuffix(record, ".jsonl"), "subagents", "agent-1.jsonl")
 	require.NoError(t, os.MkdirAll(filepath.Dir(ofAgent), 0o700))
 	for _, file := range []string{record, ofAgent} {
 		r.record = record
-		allow(of("mcp__files__move", "a", "{}"))
+		allow(of("Skill", "a", "{}"))
 		r.record = "another" // as behind /clear
 		require.False(t, free())
 		said := func(text string) {

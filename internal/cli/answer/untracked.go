@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,35 +24,48 @@ const (
 	untrackedBytes = 32 << 20 // of names
 	untrackedFiles = 50_000   // in a folder that is no repository yet
 	mostUntracked  = 64       // as many as a desk accepts: one is enough to ask
-	mostPlaces     = 16       // folders that a command names
+	mostPlaces     = 32       // repositories that a command may go to
+	mostWords      = 10_000   // of a command
 	mostName       = 4096     // bytes of a file's path that a desk accepts
 )
 
 var (
-	staging = lazy.Pattern(`(?s)\bgit\b.*\b(?:add|stage|stash)\b`)
+	staging = lazy.Pattern(`\bgit\b.*\b(?:add|stage|stash)\b`)
 	begins  = lazy.Pattern(`\binit\b`)
-	ignores = lazy.Pattern(`(?i)ignore|exclude`) // the command itself may change what is ignored
+	// ignores finds what may change, in the command itself, what is ignored or which file a secret lies in.
+	ignores = lazy.Pattern(`(?i)ignore|exclude|\b(?:switch|checkout|merge|pull|stash\b.*\b(?:add|stage)|rebase|reset|restore|cherry-pick|apply|am|revert|cp|mv|rsync|ln|install|tar|unzip|dd|tee|sleep|wait)\b`)
 )
 
 // Untracked gives the files that usually hold secrets, by absolute paths, and that a command could take into a repository
 // although its words do not name them: those that are neither tracked nor ignored in the repositories of its folder and of the
-// folders that it names. text has all words of the command, dir is absolute. An error means that this is not known.
-func Untracked(ctx context.Context, text, dir string) (files []string, err error) {
+// folders that it names. texts have all words of the command, dir is absolute. An error means that this is not known. What
+// changes between the look and the command it does not see.
+func Untracked(ctx context.Context, dir string, texts ...string) (files []string, err error) {
+	var words []string
+	for _, text := range texts {
+		words = append(words, shellWords(text)...)
+	}
+	text := strings.ReplaceAll(strings.Join(words, " "), "\n", " ")
 	switch {
 	case !strings.Contains(text, "git"), !staging.MatchString(text):
 		return nil, nil
+	case len(words) > mostWords:
+		return nil, errTooMany
 	case !filepath.IsAbs(dir):
 		return nil, errors.New("it is not known where the command would run")
 	}
 	ctx, stop := context.WithTimeout(ctx, untrackedTime)
 	defer stop()
 	seen := map[string]bool{}
-	for _, at := range places(text, dir) {
+	for at := range places(append(words, texts...), dir) {
 		top := repository(at)
 		if seen[top] {
 			continue
 		}
 		seen[top] = true
+		if len(seen) > mostPlaces || ctx.Err() != nil {
+			return nil, errTooMany
+		}
 		var names []string
 		switch {
 		case top != "":
@@ -76,24 +90,71 @@ func Untracked(ctx context.Context, text, dir string) (files []string, err error
 	return files, nil
 }
 
-// places are a command's folder, and those that it may go to: each that its words name, from there or from the one before.
-func places(text, dir string) []string {
-	all, at := []string{dir}, dir
-	for word := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune(" \t\r\n\"'`\\;|&()<>={}", c) }) {
-		for _, from := range [2]string{at, dir} {
-			next := filepath.Join(from, word)
-			if filepath.IsAbs(word) {
-				next = filepath.Clean(word)
-			}
-			info, err := os.Stat(next)
-			if err == nil && info.IsDir() && len(all) < mostPlaces {
-				all, at = append(all, next), next
-				break
+// places are a command's folder, and those that it may go to: each that one of its words names, from there or from the one
+// before.
+func places(words []string, dir string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !yield(dir) {
+			return
+		}
+		at := dir
+		for _, word := range words {
+			for _, from := range [2]string{at, dir} {
+				next := filepath.Join(from, word)
+				if filepath.IsAbs(word) {
+					next = filepath.Clean(word)
+				}
+				if info, err := os.Stat(next); err == nil && info.IsDir() {
+					if at = next; !yield(next) {
+						return
+					}
+					break
+				}
 			}
 		}
 	}
-	return all
 }
+
+// shellWords gives the words of a line without their quotes, and those of words that are lines themselves (sh -c '…').
+func shellWords(text string) (words []string) {
+	var word strings.Builder
+	blank := false
+	flush := func() {
+		if word.Len() > 0 {
+			words = append(words, word.String())
+			if blank {
+				words = append(words, strings.FieldsFunc(word.String(), func(c rune) bool { return strings.ContainsRune(signs, c) })...)
+			}
+		}
+		blank = false
+		word.Reset()
+	}
+	var quote rune
+	escaped := false
+	for _, c := range text {
+		switch {
+		case escaped:
+			word.WriteRune(c)
+			escaped, blank = false, blank || c == ' '
+		case c == '\\' && quote != '\'':
+			escaped = true
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case quote == 0 && strings.ContainsRune(signs, c):
+			flush()
+		default:
+			word.WriteRune(c)
+			blank = blank || strings.ContainsRune(signs, c)
+		}
+	}
+	flush()
+	return words
+}
+
+// signs part words.
+const signs = " \t\r\n`;|&()<>={}\"'"
 
 // repository is the folder with a .git that a folder is in; empty if it is in none.
 func repository(dir string) string {

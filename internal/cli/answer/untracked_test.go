@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,19 +19,19 @@ func TestUntracked(t *testing.T) {
 		t.Skip("git: not tested, install it")
 	}
 	root := t.TempDir()
-	app, other, bare := filepath.Join(root, "app"), filepath.Join(root, "other"), filepath.Join(root, "new")
-	for _, dir := range []string{filepath.Join(app, "sub"), other, bare} {
+	app, other, bare, blank := filepath.Join(root, "app"), filepath.Join(root, "other"), filepath.Join(root, "new"), filepath.Join(root, "my repo")
+	for _, dir := range []string{filepath.Join(app, "sub"), other, bare, blank} {
 		require.NoError(t, os.MkdirAll(dir, 0o700))
 	}
 	write := func(name, text string) {
 		t.Helper()
 		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o600))
 	}
-	for _, dir := range []string{app, other} {
+	for _, dir := range []string{app, other, blank} {
 		git(t, dir, "init", "-q", "-b", "main")
 	}
 	write("app/.gitignore", ".env\n")
-	for _, name := range []string{"app/.env", "app/main.go", "app/sub/id_rsa", "app/sub/a b.pem", "other/.env", "new/.env"} {
+	for _, name := range []string{"app/.env", "app/main.go", "app/sub/id_rsa", "app/sub/a b.pem", "other/.env", "new/.env", "my repo/.env"} {
 		write(name, "x")
 	}
 	write("app/sub/tracked.pem", "x")
@@ -58,33 +59,52 @@ func TestUntracked(t *testing.T) {
 		{"git add .", bare, nil},
 		{"git status", app, nil},
 		{"make add", app, nil},
+		{"git 'ad'd .", app, unignored},
+		{`g\it "a"dd .`, app, unignored},
+		{"sh -c 'cd ../other && git add .'", app, append(unignored, at("other/.env")...)},
+		{"cd 'my repo' && git add .", root, at("my repo/.env")},
+		{`cd my\ repo && git add .`, root, at("my repo/.env")},
+		{"git stash -q; git switch other && git add .", app, append(at("app/.env"), unignored...)},
+		{"cp -r sub x && git add x", app, append(at("app/.env"), unignored...)},
 	} {
-		got, err := Untracked(t.Context(), c.line, c.dir)
+		got, err := Untracked(t.Context(), c.dir, c.line)
 		require.NoError(t, err, c.line)
 		require.ElementsMatch(t, c.want, got, c.line)
 	}
+
+	got, err := Untracked(t.Context(), root, "git", "-C", "my repo", "add", ".")
+	require.NoError(t, err)
+	require.Equal(t, at("my repo/.env"), got, "words that are no line")
+	many := "git add ."
+	for i := range mostPlaces + 1 {
+		dir := filepath.Join(root, "many", strconv.Itoa(i), ".git")
+		require.NoError(t, os.MkdirAll(dir, 0o700))
+		many += " " + filepath.Dir(dir)
+	}
+	_, err = Untracked(t.Context(), root, many)
+	require.Error(t, err)
 
 	marker := filepath.Join(root, "ran")
 	write("app/monitor", "#!/bin/sh\ntouch "+marker+"\n")
 	require.NoError(t, os.Chmod(filepath.Join(app, "monitor"), 0o700))
 	git(t, app, "config", "core.fsmonitor", "./monitor")
-	_, err := Untracked(t.Context(), "git add .", app)
+	_, err = Untracked(t.Context(), app, "git add .")
 	require.NoError(t, err)
 	require.NoFileExists(t, marker, "a repository starts nothing")
 
-	_, err = Untracked(t.Context(), "git add .", "app")
+	_, err = Untracked(t.Context(), "app", "git add .")
 	require.ErrorContains(t, err, "not known where")
 	ended, stop := context.WithCancel(t.Context())
 	stop()
-	_, err = Untracked(ended, "git add .", app)
+	_, err = Untracked(ended, app, "git add .")
 	require.Error(t, err, "what is not known is no absence")
-	_, err = Untracked(ended, "git init; git add .", bare)
+	_, err = Untracked(ended, bare, "git init; git add .")
 	require.Error(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(app, "a\xff.pem"), nil, 0o600))
-	_, err = Untracked(t.Context(), "git add .", app)
+	_, err = Untracked(t.Context(), app, "git add .")
 	require.ErrorContains(t, err, "cannot be told")
 	t.Setenv("PATH", "")
-	got, err := Untracked(t.Context(), "git add .", app)
+	got, err = Untracked(t.Context(), app, "git add .")
 	require.NoError(t, err, "without git nothing is taken")
 	require.Empty(t, got)
 }

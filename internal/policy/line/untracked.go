@@ -1,6 +1,7 @@
 package line
 
 import (
+	"path"
 	"strings"
 
 	"approvalbot/internal/policy/words"
@@ -13,22 +14,27 @@ func (s *Reading) takesUntracked(f frame, args []workspace.Word) {
 	if len(s.Untracked) == 0 {
 		return
 	}
-	for i, w := range args {
-		if w.Kind != workspace.Literal || !words.Any(w.Text, "add", "stage", "stash") {
-			continue
+	verb := 0
+	for ; verb < len(args) && strings.HasPrefix(args[verb].Text, "-"); verb++ {
+		if args[verb].IsAny("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env") {
+			verb++
 		}
-		for _, file := range s.Untracked {
-			if s.stages(f, w.Text, args[i+1:], file) {
-				s.Read(workspace.Word{Text: file})
-			}
-		}
+	}
+	if verb >= len(args) || !args[verb].IsAny("add", "stage", "stash") {
 		return
+	}
+	elsewhere := verb > 0 // with an option before, such as -C, words count from another folder
+	for _, file := range s.Untracked {
+		if s.stages(f, args[verb].Text, args[verb+1:], file, elsewhere) {
+			s.Read(workspace.Word{Text: file})
+		}
 	}
 }
 
 // stages reports whether git add or git stash with these words could take a file that is not tracked.
-func (s *Reading) stages(f frame, verb string, args []workspace.Word, file string) bool {
-	all, tracked := f.forEach, false
+func (s *Reading) stages(f frame, verb string, args []workspace.Word, file string, all bool) bool {
+	all = all && verb != "stash" || f.forEach
+	tracked := false
 	for _, w := range args {
 		switch option := w.Kind == workspace.Literal && strings.HasPrefix(w.Text, "-"); {
 		case w.Kind != workspace.Literal || strings.HasPrefix(w.Text, ":") || strings.ContainsAny(w.Text, `*?[\`):
@@ -41,6 +47,8 @@ func (s *Reading) stages(f frame, verb string, args []workspace.Word, file strin
 		case option:
 			all, tracked = all || strings.Contains(w.Text, "A"), tracked || strings.Contains(w.Text, "u")
 		case verb != "stash":
+			// What was copied or moved before may lie there.
+			all = all || (s.saves || s.writes || len(s.renamedTo) > 0) && !workspace.PlainFile(strings.ToLower(path.Base(w.Text)))
 			s.Place.Resolve(w, func(dir string, open bool) {
 				dir = strings.TrimSuffix(strings.ToLower(dir), "/") // to some file systems case means nothing
 				all = all || open || strings.HasPrefix(strings.ToLower(file)+"/", dir+"/")
