@@ -73,7 +73,10 @@ func TestAdversary_T32_FilesBehindOptions(t *testing.T) {
 	asksFor(t, []string{
 		"pylint -f text:CLAUDE.md --msg-template=x src/a.py", "pylint --output-format=colorized,json:.npmrc a.py", "mocha -R xunit --reporter-option output=CLAUDE.md", "mocha -O output=.npmrc", "golangci-lint run --out-format json:.envrc",
 		"codespell -w -D d.txt -H .", "codespell -w AGENTS.md", "typos -w --hidden .", "typos -w AGENTS.md", "semgrep scan -c ./rule.yml --autofix .", "asciidoctor -a stylesheet=.env -o - README.adoc", "terraform plan -var-file=.env", "git rev-parse HEAD:.env",
+		"prettier --check --parser babel '**/*'", "eslint --ext .env,.yml -f json .", "markdownlint --dot '**/*'", "flake8 --filename=.env --show-source .", "flake8 --filename='*' .", "black --diff --include '.env' .", "phpcs --report=code --extensions=yml,env .",
+		"babel --include-dotfiles -x .env .", "codespell -D d.txt -C 99 .", "cspell --show-context --dot .", "semgrep scan -l generic -e '$X' --metrics=off .",
 	}, []string{
+		"prettier --check .", "eslint --ext .js,.tsx src", "flake8 --filename='*.py' src", "black --check src", "phpcs --extensions=php src", "semgrep scan -l go -e 'x == x' --metrics=off .",
 		"pylint -f json src/a.py", "pylint --output-format=colorized src", "golangci-lint run --out-format colored-line-number", "mocha -R spec", "codespell .", "typos .", "semgrep scan -c p/golang --metrics=off .", "asciidoctor -a toc -a icons=font -o out.html README.adoc",
 		"git rev-parse HEAD", "git rev-parse --short HEAD", "git rev-parse HEAD:src/main.go", "git rev-parse --abbrev-ref HEAD",
 	})

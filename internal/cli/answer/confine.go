@@ -213,6 +213,9 @@ func (f Confining) run(ctx context.Context, s Streams, environ, argv []string) (
 			return confine.NotConfined, err
 		}
 		defer leave()
+		var stop context.CancelFunc
+		ctx, stop = whileClient(ctx, f.Asked)
+		defer stop()
 	}
 	status, _, err := confine.Run(ctx, confine.Call{State: state, Workspaces: f.Workspaces, Show: f.Show, Readable: f.Readable, Dir: dir,
 		Argv: argv, Env: environ, Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr})

@@ -82,12 +82,13 @@ func (r running) begin(ctx context.Context, c hook.Call, kind confine.Kind) (err
 	if kind == confine.Unconfined {
 		what = r.unconfined(c)
 	}
-	before, _ := os.ReadFile(r.file(c))
-	if text := string(before); text == lasts || strings.HasPrefix(text, string(confine.Unconfined)) {
-		if kind == confine.Confined {
-			return errors.New("another call of that name runs")
-		}
-		what = lasts // else the first of them to end would be taken for both
+	before, missing := os.ReadFile(r.file(c))
+	switch text := string(before); {
+	case missing != nil:
+	case kind == confine.Unconfined:
+		what = lasts // another call has that name, and the first of them to end would be taken for both
+	case text == lasts, strings.HasPrefix(text, string(confine.Unconfined)):
+		return errors.New("another call of that name runs")
 	}
 	say := func(what string) error { return errors.Join(os.MkdirAll(r.dir, 0o700), note(r.file(c), what)) }
 	if kind == confine.Unconfined {
@@ -316,6 +317,35 @@ func enterBeside(ctx context.Context, file string, descriptor int, says io.Write
 		_ = os.Remove(file) // it only bridged the time until now
 	}
 	return held
+}
+
+// client gives the process of Claude Code whose call has that file, as [recordOf] names it.
+func client(file string) (pid int, ticks string) {
+	name, ticks, _ := strings.Cut(strings.TrimSuffix(filepath.Base(filepath.Dir(file)), callsEnd), "-")
+	pid, _ = strconv.Atoi(name)
+	return pid, ticks
+}
+
+// whileClient is a context that ends with the client whose call has that file: another one, which may go on with its session,
+// does not know what this one left.
+func whileClient(ctx context.Context, file string) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	pid, ticks := client(file)
+	go func() {
+		look := time.NewTicker(parentLook)
+		defer look.Stop()
+		for {
+			if now, err := startOf(pid); err != nil || now.ticks != ticks {
+				stop()
+			}
+			select {
+			case <-look.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, stop
 }
 
 // isCall says why that is not the name of a call's file, which the hook gives as a whole: the shell of the command may have

@@ -40,8 +40,8 @@ func body(t *testing.T, event, id, line string, more ...string) hook.Call {
 	return c
 }
 
-// client is a process of Claude Code of which nothing is noted.
-func client(dir string) running { return running{dir: filepath.Join(dir, "ns", "1.calls")} }
+// session is a process of Claude Code of which nothing is noted.
+func session(dir string) running { return running{dir: filepath.Join(dir, "ns", "1.calls")} }
 
 // once is a context in which one try is made.
 func once() context.Context {
@@ -66,7 +66,7 @@ func of(tool, id, input string) hook.Call {
 // A call that the client runs by itself counts until the client says that it has ended, and if what it runs may go on
 // after its answer, as long as the client.
 func TestRunning_CallsOfTheClient(t *testing.T) {
-	r := client(t.TempDir())
+	r := session(t.TempDir())
 	allow := func(c hook.Call) hook.Call {
 		t.Helper()
 		require.NoError(t, r.begin(once(), c, confine.Unconfined))
@@ -176,7 +176,7 @@ func TestRunning_Commands(t *testing.T) {
 			home := t.TempDir()
 			t.Setenv("HOME", home)
 			t.Setenv("XDG_STATE_HOME", "")
-			r := client(filepath.Join(home, ".local/state/approvalbot", clients))
+			r := session(filepath.Join(home, ".local/state/approvalbot", clients))
 			next := body(t, "PreToolUse", "next", "./x")
 			free := func() bool { return r.free(t.Context(), next) }
 			allow := func(id, line string) (command string) {
@@ -250,7 +250,7 @@ func TestRunning_Commands(t *testing.T) {
 // not run at all.
 func TestRunning_Confined(t *testing.T) {
 	dir := t.TempDir()
-	r := client(dir)
+	r := session(dir)
 	c, move := body(t, "PreToolUse", "c", "./x"), of("mcp__files__move", "d", "{}")
 	moves := func() bool { return r.begin(once(), move, confine.Unconfined) == nil }
 	starts := func() (leave func(), err error) { return enterConfined(t.Context(), r.file(c), io.Discard) }
@@ -282,16 +282,31 @@ func TestRunning_Confined(t *testing.T) {
 	require.ErrorContains(t, err, "names no call")
 }
 
+// A confined command ends with its client: the next one of the same session does not know of it.
+func TestRunning_EndsWithItsClient(t *testing.T) {
+	sleeper := exec.Command("sleep", "600")
+	require.NoError(t, sleeper.Start())
+	began, err := startOf(sleeper.Process.Pid)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), fmt.Sprintf("%d-%s%s", sleeper.Process.Pid, began.ticks, callsEnd), "a"+callEnd)
+	ctx, stop := whileClient(t.Context(), file)
+	defer stop()
+	require.NoError(t, ctx.Err())
+	require.NoError(t, sleeper.Process.Kill())
+	require.Error(t, sleeper.Wait())
+	<-ctx.Done()
+}
+
 // Where no folder can be made, no call is confined, and none waits; where one can, a call that cannot be noted does not run.
 func TestRunning_NothingCanBeNoted(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
-	r, c := client(filepath.Join(dir, "file")), body(t, "PreToolUse", "a", "mv a b")
+	r, c := session(filepath.Join(dir, "file")), body(t, "PreToolUse", "a", "mv a b")
 	why, none := r.held(t.Context(), c)
 	require.Empty(t, why)
 	require.True(t, none)
 	require.False(t, r.free(t.Context(), c))
-	r = client(dir)
+	r = session(dir)
 	require.NoError(t, os.MkdirAll(r.file(c), 0o700))
 	why, none = r.held(t.Context(), c)
 	require.Contains(t, why, "could not be noted")
