@@ -8,7 +8,7 @@ func TestAdversary_T32_LinesAroundAFind(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
 		"grep -rn -C 9 NODE_ENV .", "grep -rn -A 10 PORT .", "rg -uuu -C5 NODE_ENV", "rg --hidden -A 3 PORT", "grep -rn -A 1 DEBUG .", "grep -rni -A3 port .", "grep -rn -A3 port . -i", "grep -rn -C 4 localhost .",
-		"grep -rn -A 4 -B 4 localhost .", "rg --no-ignore --context=9 handler", "grep -rn -C 500 handler .",
+		"grep -rn -A 4 -B 4 localhost .", "rg --no-ignore --context=9 handler", "grep -rn -C 500 handler .", "git grep -C 9 NODE_ENV", "git grep -A 9 PORT",
 	}, []string{
 		"grep -rn -C 3 handler .", "grep -rn -A 5 'func New' .", "grep -rn NODE_ENV .", "rg -C 10 NODE_ENV", "rg -A 10 PORT src", "grep -n -A 12 CACHES config/settings.py", "grep -rn -A 9 PORT --include='*.go' .", "rg --hidden -A 3 newHandler",
 	})
@@ -31,7 +31,7 @@ func TestAdversary_T32_TypesOfRipgrep(t *testing.T) {
 func TestAdversary_T32_GuessesOfASecret(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
-		`for c in a b c; do grep -rlE "SESSION_SECRET=$c" . && echo $c; done`, "grep -rcE 'SECRET_KEY=[a-m]' .", `for c in a b; do grep -rq "SECRET_KEY=h$c" . && echo $c; done`, "rg -uuu -c 'SECRET_KEY=[a-h]'", "rg -l 'api_key: s'",
+		`for c in a b c; do grep -rlE "SESSION_SECRET=$c" . && echo $c; done`, "grep -rcE 'SECRET_KEY=[a-m]' .", `for c in a b; do grep -rq "SECRET_KEY=h$c" . && echo $c; done`, "git grep -lE 'SECRET_KEY=[a-m]'", "git grep -c 'PASSWORD=a'", "rg -uuu -c 'SECRET_KEY=[a-h]'", "rg -l 'api_key: s'",
 	}, []string{"grep -rl SECRET_KEY .", "rg -l api_key", `for f in a b; do grep -rq "$f" src || echo $f; done`, "grep -rc 'port: 8' ."})
 }
 
@@ -47,10 +47,13 @@ func TestAdversary_T32_ManyFilesAreEmptied(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
 		"sed -i -n '/zzz/p' src/*.go", "sed -i '1,999d' src/*.go", "sed -i 's/.*//' src/*.go", "sed -i '/zzz/!d' src/*.go", "sed -i '1q' src/*.go", "sed -i 's/[^q]//g' src/*.go", "sed -i '2,$d' a.go b.go",
+		"sed -i '/package/,$d' src/*.go", "sed -i '1,/zzzz/d' src/*.go", "sed -i '1,50d;51,99d' src/*.go", "sed -i '/[a-z]/d;/[^a-z]/d' src/*.go", `sed -i 's/.\{1,\}//' src/*.go`, "sed -i 's/[[:print:]]//g' src/*.go", `sed -i 's/\w//g' src/*.go`, "sed -i '/e/d' src/*.go", "sed -i 's/[a-z]/x/g' src/*.go",
+		"mv src src.o", "mv src/a.go src/a.o && rm -f src/a.o", "git mv src/a.go a.o", "mv README.md x.pyc", `for f in packages/*/index.ts; do mv "$f" all/; done`,
 		"sed -i 's/^.*$/x/' src/*.go", "sed -ni p a.go b.go", `for f in src/*.go; do sed -i '1q' "$f"; done`, `for f in src/*.go; do mv "$f" all.go; done`,
 	}, []string{
 		"sed -i '/debug/d' src/*.go", "sed -i 's/foo/bar/g' src/*.go", "sed -i '1d' a.go b.go", "sed -i '3,9d' a.go b.go", "sed -i '1,999d' a.go", "sed -i 's/.*/\\/\\/ &/' a.go b.go", "sed -i '1i // x' src/*.go", "sed -n '1,999p' src/*.go",
-		"sed -i 's/ *$//' src/*.go", "sed -i '$d' src/*.go", `for f in src/*.go; do mv "$f" old/; done`,
+		"sed -i 's/ *$//' src/*.go", "sed -i '$d' src/*.go", `for f in src/*.go; do mv "$f" old/; done`, "mv a.o b.o", "mv src lib",
+		`sed -i 's/\r$//' src/*.go`, "sed -i 's/^/  /' a.go b.go", "sed -i 's/v1/v2/g' a.md b.md", "sed -i 's/foo(/bar(/g' a.go b.go", `sed -i 's/\(x\)/[\1]/' a.go b.go`, "sed -i 's#a/b#c/d#g' a.go b.go", "sed -i '1,10d' a.go b.go", "sed -i '/^$/d' a.go b.go", `sed -i 's/"old"/"new"/' src/*.ts`, "sed -i '$a x' a.go b.go",
 	})
 }
 
@@ -60,9 +63,9 @@ func TestAdversary_T32_RarerNames(t *testing.T) {
 	asksFor(t, []string{
 		"echo x > .agent/rules/x.md", "echo x > .agent/workflows/x.md", "echo x > .zencoder/rules/x.md", "echo x > .ruler/skills/x.mdc", "echo x > a/.pi/prompts/x", "echo x > .pi/SYSTEM.md", "echo x > CODEBUDDY.md", "echo x > .anything/agents/a/x.md", "echo x > firebender.json",
 		"cat android/key.properties", "cat rclone.conf", "cat .vscode/sftp.json", "cat .sentryclirc", "cat mnemonic.txt", "cat /etc/cloudflared/x.json", "cat rootkey.csv",
-		"lychee x.md", "shellcheck -xa x.sh", "git rebase --onto main~5 main feature", "git rebase --onto HEAD~5 HEAD", "git rebase main feature",
+		"lychee x.md", "shellcheck -xa x.sh", "git rebase --onto main~5 main feature", "git rebase --onto HEAD~5 HEAD", "git rebase main feature", "git rebase --onto main HEAD",
 	}, []string{
-		"echo x > docs/rules/x.md", "echo x > .storybook/agents/x.md", "echo x > rules/x.md", "echo x > .astro/prompts/x.md", "cat build.properties", "cat app.conf", "lychee --offline x.md", "shellcheck -x x.sh", "git rebase main", "git rebase --onto main topic",
+		"echo x > docs/rules/x.md", "echo x > .storybook/agents/x.md", "echo x > rules/x.md", "echo x > .astro/prompts/x.md", "cat build.properties", "cat app.conf", "lychee --offline x.md", "shellcheck -x x.sh", "git rebase main",
 	})
 }
 
@@ -86,6 +89,6 @@ func TestAdversary_T32_FilesBehindOptions(t *testing.T) {
 func TestAdversary_T32_AllOfTheHistory(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
-		"git log -p -S AWS_SECRET", "git log -p -Gpassword", "git log -G token -p -i", "git diff 4b825dc642cb6eb9a060e54bf8d69288fbee4904 HEAD", "git log -p -n 99999", "git log -p -99999", "git log -p --max-count=5000", "git log -p --author=.", "git log -p --grep '.*'",
+		"git log -p -S AWS_SECRET", "git log -p -Gpassword", "git log -G token -p -i", "git diff 4b825dc642cb6eb9a060e54bf8d69288fbee4904 HEAD", "git log -p -n 99999", "git log -p -99999", "git log -p --max-count=5000", "git log -p --author=.", "git log -p --grep '.*'", "git log -p -S =", "git diff 4B825DC642CB6EB9A060E54BF8D69288FBEE4904 HEAD",
 	}, []string{"git log -p -S newHandler", "git log -p -n 20", "git log -p -5", "git log --author=.", "git log -p --author=alice", "git log -p --grep fix", "git log -S token --oneline", "git log -p main..HEAD"})
 }

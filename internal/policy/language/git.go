@@ -219,6 +219,12 @@ var gitGrepSpec = sync.OnceValue(func() *command.Spec {
 func gitGrep(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	named, tells, given, numbered := true, false, false, false
+	near, guesses := Around{}, false
+	specific := func(w workspace.Word) bool {
+		near.For = append(near.For, w.Text)
+		guesses = guesses || guessesSecret(w)
+		return specific(w, true)
+	}
 	var operands []workspace.Word
 	c := x.Scanner(gitGrepSpec(), args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
@@ -226,20 +232,22 @@ func gitGrep(x *command.Call, _ string, args []workspace.Word) {
 		case "l", "L", "c", "q", "files-with-matches", "files-without-match", "name-only", "count", "quiet":
 			tells = true
 		case "e":
-			given, named = true, named && specific(t.Word, true)
+			given, named = true, named && specific(t.Word)
 		case "v", "W", "not", "invert-match", "function-context":
 			named = false
 		case "0", "1", "2", "3", "4", "5", "6", "7", "8", "9":
 			named = named && !numbered // -50 is two of them
 			numbered = true
 		case "A", "B", "C", "context", "after-context", "before-context":
-			named = named && fewLines(t.Word)
+			near.Option(t.Option, t.Word.Text)
+		case "i", "ignore-case":
+			near.Folds = true
 		case "":
 			operands = append(operands, t.Word)
 		}
 	}
 	if !given && len(operands) > 0 {
-		named, operands = named && specific(operands[0], true), operands[1:]
+		named, operands = named && specific(operands[0]), operands[1:]
 	}
 	for _, w := range operands {
 		x.Read(w.Sampled())
@@ -247,7 +255,7 @@ func gitGrep(x *command.Call, _ string, args []workspace.Word) {
 	}
 	wide := func(w workspace.Word) bool { return !workspace.CodeEnds.Has(strings.TrimPrefix(path.Ext(w.Text), ".")) }
 	narrow := len(operands) > 0 && !slices.ContainsFunc(operands, wide)
-	if !named && !tells && !narrow {
+	if !(named && near.Few()) && (!tells || guesses) && !narrow {
 		x.Add(finding.MayReadSecret)
 	}
 }

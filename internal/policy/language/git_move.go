@@ -126,9 +126,8 @@ func gitMerges(x *command.Call, verb string, args []workspace.Word) {
 		if t.Option == "" {
 			commits++
 		}
-		back := t.Option == "onto" && strings.ContainsAny(t.Word.Text, "~^@")
 		switch {
-		case verb == "rebase" && (back || commits > 1): // commits of this branch, or of the other one, are left out
+		case verb == "rebase" && (t.Option == "onto" || commits > 1): // commits of this branch, or of the other one, are left out
 			x.Add(finding.GitDiscards)
 		case t.Word.Kind != workspace.Literal && t.Option != "m" && t.Option != "message":
 			x.Add(finding.DynamicArgument)

@@ -47,7 +47,7 @@ const mostCommits = 200
 // a comparison with the empty tree, which shows every file.
 func showsHistory(x *command.Call, args []workspace.Word) {
 	empty := func(w workspace.Word) bool {
-		return strings.Contains(w.Text, "4b825dc642cb6eb9a060") || strings.Contains(w.Text, "6ef19b41225c5369f1c1")
+		return words.Holds(strings.ToLower(w.Text), "4b825dc642cb6eb9a060", "6ef19b41225c5369f1c1")
 	}
 	patch := func(w workspace.Word) bool { return w.IsAny("--patch", "--cc") || showsPatch.MatchString(w.Text) }
 	if slices.ContainsFunc(args, empty) {
@@ -66,7 +66,7 @@ func showsHistory(x *command.Call, args []workspace.Word) {
 		}
 		switch {
 		case words.Any(option, "-S", "-G", "--grep") && workspace.NearSecret(value),
-			words.Any(option, "--author", "--committer", "--grep", "-G") && strings.Trim(value, ".*^$+?[]()|\\") == "",
+			words.Any(option, "--author", "--committer", "--grep", "-G", "-S") && len(strings.Trim(value, ".*^$+?[]()|\\=:@")) < 3,
 			words.Any(option, "-n", "--max-count") && many(value),
 			len(option) > 1 && option[0] == '-' && strings.Trim(option[1:], "0123456789") == "" && many(option[1:]):
 			x.Add(finding.MayReadSecret)

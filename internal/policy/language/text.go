@@ -415,10 +415,10 @@ func sed(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	c := x.Scanner(sedSpec(), args)
 	script, places, suffix := false, false, false
-	drops, quiet, files := false, false, 0
+	scripts, quiet, files := []string(nil), false, 0
 	check := func(w workspace.Word) {
 		script = true
-		drops = drops || dropsMuch(w.Text)
+		scripts = append(scripts, w.Text)
 		if deletesAll(w.Text) {
 			x.Mark(command.PrintsNothing)
 		}
@@ -478,55 +478,9 @@ func sed(x *command.Call, _ string, args []workspace.Word) {
 			x.Read(t.Word)
 		}
 	}
-	if places && files > 1 && (drops || quiet) {
+	if places && files > 1 && (quiet || losesMuch(strings.Join(scripts, ";"))) {
 		x.Add(finding.DeletesFile) // of many files no more is left than of ones that are deleted
 	}
-}
-
-// dropsMuch reports a script that may leave little of a file, whatever is in it.
-func dropsMuch(script string) bool {
-	for part := range strings.SplitSeq(script, ";") {
-		part = strings.TrimSpace(part)
-		at := sedAt.FindString(part)
-		does := strings.TrimSpace(part[len(at):])
-		from, to, ranges := strings.Cut(strings.TrimSuffix(at, "!"), ",")
-		first, fromErr := strconv.Atoi(from)
-		last, toErr := strconv.Atoi(strings.TrimPrefix(to, "+"))
-		long := ranges && fromErr == nil && (to == "$" || toErr == nil && (strings.HasPrefix(to, "+") && last > mostDropped || last-first > mostDropped))
-		switch {
-		case does == "":
-		case does[0] == 'd' || does[0] == 'c':
-			if at == "" || strings.HasSuffix(at, "!") || long {
-				return true
-			}
-		case does[0] == 'q', does[0] == 's' && replacesAll(does):
-			return true
-		}
-	}
-	return deletesAll(script)
-}
-
-// mostDropped is how many lines a script may name and drop.
-const mostDropped = 100
-
-// replacesAll reports s/a/b/ that leaves nothing of a line, whatever it is.
-func replacesAll(part string) bool {
-	if len(part) < 4 || !separates(part[1]) {
-		return false
-	}
-	parts := strings.Split(part[2:], part[1:2])
-	if len(parts) != 3 || strings.ContainsAny(parts[1], `&\`) {
-		return false
-	}
-	pattern, err := regexp.Compile(strings.NewReplacer(`\(`, "(", `\)`, ")", `\|`, "|", `\+`, "+").Replace(parts[0]))
-	if err != nil {
-		return false
-	}
-	const any = "\x01\x02"
-	if strings.Contains(parts[2], "g") {
-		return !strings.ContainsAny(pattern.ReplaceAllString(any, ""), any)
-	}
-	return pattern.FindString(any) == any
 }
 
 // takenForScript judges a file's name that is the script to another sed.

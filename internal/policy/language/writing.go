@@ -77,8 +77,11 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 			x.Add(finding.MayReadSecret) // others can read there
 		}
 		deleted := func(w workspace.Word) bool { return writtenAgain(x, w) || x.Place.IsScratch(w) }
-		if name != "cp" && deleted(at) && !deleted(f) {
+		if name != "cp" && !deleted(f) && (deleted(at) || named && deleted(*into)) {
 			x.Add(finding.DeletesFile) // what a tool makes again is deleted unasked
+		}
+		if name == "mv" && x.Looped && f.Kind == workspace.Pattern && !strings.ContainsAny(base, "*?[{") {
+			x.Add(finding.DeletesFile) // each round may move a file of the same name
 		}
 		at.Tilde = into.Tilde
 		switch {
