@@ -38,7 +38,7 @@ func TestAdversary_T32_GuessesOfASecret(t *testing.T) {
 // TestAdversary_T32_FoldersThatAreCompared: diff shows the files of two folders, those at their top also without -r.
 func TestAdversary_T32_FoldersThatAreCompared(t *testing.T) {
 	t.Parallel()
-	asksFor(t, []string{"diff packages/a packages/b", "diff . backup", "colordiff -u a b"},
+	asksFor(t, []string{"diff packages/a packages/b", "diff . backup", "colordiff -u a b", "diff site-1.0 site-1.1", "diff conf.d conf.d.old"},
 		[]string{"diff a.go b.go", "diff -q packages/a packages/b", "diff <(sort a.txt) <(sort b.txt)", "diff Makefile Makefile.old", "diff a.go b", "diff - a.go"})
 }
 
@@ -77,7 +77,7 @@ func TestAdversary_T32_FilesBehindOptions(t *testing.T) {
 		"pylint -f text:CLAUDE.md --msg-template=x src/a.py", "pylint --output-format=colorized,json:.npmrc a.py", "mocha -R xunit --reporter-option output=CLAUDE.md", "mocha -O output=.npmrc", "golangci-lint run --out-format json:.envrc",
 		"codespell -w -D d.txt -H .", "codespell -w AGENTS.md", "typos -w --hidden .", "typos -w AGENTS.md", "semgrep scan -c ./rule.yml --autofix .", "asciidoctor -a stylesheet=.env -o - README.adoc", "terraform plan -var-file=.env", "git rev-parse HEAD:.env",
 		"prettier --check --parser babel '**/*'", "eslint --ext .env,.yml -f json .", "markdownlint --dot '**/*'", "flake8 --filename=.env --show-source .", "flake8 --filename='*' .", "black --diff --include '.env' .", "phpcs --report=code --extensions=yml,env .",
-		"babel --include-dotfiles -x .env .", "codespell -D d.txt -C 99 .", "cspell --show-context --dot .", "semgrep scan -l generic -e '$X' --metrics=off .",
+		"babel --include-dotfiles -x .env .", "codespell -D d.txt -C 99 .", "cspell --show-context --dot .", `jest --config '{"coverageDirectory":".claude"}' t`, "ruff check --config \"cache-dir = '.git'\" .", "yamllint -d '{extends: \"config.txt\"}' .", "semgrep scan -l generic -e '$X' --metrics=off .",
 	}, []string{
 		"prettier --check .", "eslint --ext .js,.tsx src", "flake8 --filename='*.py' src", "black --check src", "phpcs --extensions=php src", "semgrep scan -l go -e 'x == x' --metrics=off .",
 		"pylint -f json src/a.py", "pylint --output-format=colorized src", "golangci-lint run --out-format colored-line-number", "mocha -R spec", "codespell .", "typos .", "semgrep scan -c p/golang --metrics=off .", "asciidoctor -a toc -a icons=font -o out.html README.adoc",

@@ -54,6 +54,12 @@ const removalWords = `rmdir|rmtree|rimraf|trash|unlink|shred|truncate|reset|forc
 	`terminate|empty|kill|killall|pkill|resetdb|fresh|refresh|downgrade|checkout|rebase|amend|reflog|stash|` +
 	`filter-branch|update-ref|symbolic-ref|checkout-index|repack|deinit`
 
+// moves and ownFolders find code that moves something to a folder that only the call has.
+var (
+	moves      = lazy.Pattern(`(?i:\bmv\b|\bmove|rename|relocate)`)
+	ownFolders = lazy.Pattern(`(?i:/tmp\b|/dev/shm|~/|\$home|mkdtemp|mktemp|gettempdir|tempfile|tmpdir|expanduser|homedir|dir\.home)`)
+)
+
 // outlives finds what may go on behind the answer: a confined call ends with all that it started.
 var outlives = lazy.Pattern(`(?:^|[^&>|<0-9(])&(?:[^&>]|$)|(?:^|[^a-zA-Z])(?:nohup|setsid|disown|coproc|tmux|screen|daemonize|start-stop-daemon)(?:$|[^a-zA-Z])|--(?:daemon|detach|background)`)
 
@@ -146,6 +152,9 @@ func (j *judging) mayConfine(e *Engine) bool {
 	}
 	if rest.Has(finding.LocalGit) || e.holdsPaths(j) || runs && e.cfg.ProjectCode == "ask" || e.cfg.ExecStrict {
 		return false
+	}
+	if doubt := j.doubtful(); moves.MatchString(doubt) && ownFolders.MatchString(doubt) {
+		return false // what is moved there is gone with the call
 	}
 	return !removing.MatchString(not.ReplaceAllString(j.doubtful(), " "))
 }

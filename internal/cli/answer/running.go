@@ -132,7 +132,10 @@ func (r running) free(ctx context.Context, c hook.Call) bool {
 		if why == lasts {
 			stop()
 		}
-		return why == ""
+		if try := r.file(c) + ".try"; why == "" && os.WriteFile(try, nil, 0o600) == nil { // else it could not be noted later
+			return os.Remove(try) == nil
+		}
+		return false
 	})
 	if err != nil {
 		return false

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -23,7 +24,7 @@ const (
 	untrackedTime  = 3 * time.Second
 	untrackedBytes = 32 << 20 // of names
 	untrackedFiles = 50_000   // in a folder that is no repository yet
-	mostUntracked  = 64       // as many as a desk accepts: one is enough to ask
+	mostUntracked  = 64       // as many as a desk accepts
 	mostPlaces     = 32       // repositories that a command may go to
 	mostWords      = 10_000   // of a command
 	mostName       = 4096     // bytes of a file's path that a desk accepts
@@ -59,6 +60,9 @@ func Untracked(ctx context.Context, dir string, texts ...string) (files []string
 	seen := map[string]bool{}
 	for at := range places(append(words, texts...), dir) {
 		top := repository(at)
+		if top != "" && begins.MatchString(text) {
+			top = at
+		}
 		if seen[top] {
 			continue
 		}
@@ -70,7 +74,8 @@ func Untracked(ctx context.Context, dir string, texts ...string) (files []string
 		switch {
 		case top != "":
 			names, err = unlisted(ctx, at, !ignores.MatchString(text))
-		case begins.MatchString(text):
+		}
+		if err == nil && begins.MatchString(text) { // also in a folder that the repository around it ignores
 			names, err = secretsBelow(ctx, at)
 		}
 		if err != nil {
@@ -79,7 +84,9 @@ func Untracked(ctx context.Context, dir string, texts ...string) (files []string
 		for _, name := range names {
 			file := filepath.Join(at, name)
 			switch {
-			case !workspace.SecretPath(file), len(files) == mostUntracked:
+			case !workspace.SecretPath(file), slices.Contains(files, file):
+			case len(files) == mostUntracked: // the command may take just the others
+				return nil, errTooMany
 			case !utf8.ValidString(file) || len(file) > mostName:
 				return nil, errors.New("a file that is not tracked has a name that cannot be told")
 			default:
@@ -178,7 +185,12 @@ func unlisted(ctx context.Context, dir string, unignored bool) ([]string, error)
 		args = append(args, "--exclude-standard")
 	}
 	cmd := exec.CommandContext(ctx, "git", append(args, "--", ":/")...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C"}
+	cmd.Env = []string{"GIT_OPTIONAL_LOCKS=0", "LC_ALL=C"}
+	for _, pair := range os.Environ() {
+		if name, _, _ := strings.Cut(pair, "="); name == "PATH" || name == "HOME" || name == "XDG_CONFIG_HOME" || strings.HasPrefix(name, "GIT_CONFIG") {
+			cmd.Env = append(cmd.Env, pair)
+		}
+	}
 	cmd.WaitDelay = time.Second
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -211,6 +223,9 @@ func secretsBelow(ctx context.Context, dir string) (names []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if left--; left < 0 || ctx.Err() != nil {
 			return errTooMany
+		}
+		if err == nil && e.IsDir() && e.Name() == ".git" {
+			return fs.SkipDir
 		}
 		if rel, relErr := filepath.Rel(dir, path); err == nil && relErr == nil && !e.IsDir() {
 			names = append(names, rel)

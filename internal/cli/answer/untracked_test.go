@@ -20,7 +20,7 @@ func TestUntracked(t *testing.T) {
 	}
 	root := t.TempDir()
 	app, other, bare, blank := filepath.Join(root, "app"), filepath.Join(root, "other"), filepath.Join(root, "new"), filepath.Join(root, "my repo")
-	for _, dir := range []string{filepath.Join(app, "sub"), other, bare, blank} {
+	for _, dir := range []string{filepath.Join(app, "sub"), filepath.Join(app, "ignored"), other, bare, blank} {
 		require.NoError(t, os.MkdirAll(dir, 0o700))
 	}
 	write := func(name, text string) {
@@ -30,8 +30,8 @@ func TestUntracked(t *testing.T) {
 	for _, dir := range []string{app, other, blank} {
 		git(t, dir, "init", "-q", "-b", "main")
 	}
-	write("app/.gitignore", ".env\n")
-	for _, name := range []string{"app/.env", "app/main.go", "app/sub/id_rsa", "app/sub/a b.pem", "other/.env", "new/.env", "my repo/.env"} {
+	write("app/.gitignore", ".env\n/ignored\n")
+	for _, name := range []string{"app/.env", "app/ignored/x.key", "app/main.go", "app/sub/id_rsa", "app/sub/a b.pem", "other/.env", "new/.env", "my repo/.env"} {
 		write(name, "x")
 	}
 	write("app/sub/tracked.pem", "x")
@@ -50,13 +50,14 @@ func TestUntracked(t *testing.T) {
 		{"git add .", app, unignored},
 		{"git add .", filepath.Join(app, "sub"), unignored},
 		{"git stash -u", app, unignored},
-		{"echo > .gitignore; git add .", app, append(at("app/.env"), unignored...)},
-		{"git -c core.excludesFile=/dev/null add .", app, append(at("app/.env"), unignored...)},
+		{"echo > .gitignore; git add .", app, append(at("app/.env", "app/ignored/x.key"), unignored...)},
+		{"git -c core.excludesFile=/dev/null add .", app, append(at("app/.env", "app/ignored/x.key"), unignored...)},
 		{"cd ../other && git add .", app, append(unignored, at("other/.env")...)},
 		{"(cd app; cd sub)\ngit -C other add -A", root, append(unignored, at("other/.env")...)},
 		{"cd '" + other + "' && git add .", root, at("other/.env")},
 		{"git init && git add .", bare, at("new/.env")},
 		{"git add .", bare, nil},
+		{"cd ignored && git init && git add .", app, append(at("app/ignored/x.key", "app/.env", "app/sub/tracked.pem"), unignored...)},
 		{"git status", app, nil},
 		{"make add", app, nil},
 		{"git 'ad'd .", app, unignored},
@@ -64,8 +65,8 @@ func TestUntracked(t *testing.T) {
 		{"sh -c 'cd ../other && git add .'", app, append(unignored, at("other/.env")...)},
 		{"cd 'my repo' && git add .", root, at("my repo/.env")},
 		{`cd my\ repo && git add .`, root, at("my repo/.env")},
-		{"git stash -q; git switch other && git add .", app, append(at("app/.env"), unignored...)},
-		{"cp -r sub x && git add x", app, append(at("app/.env"), unignored...)},
+		{"git stash -q; git switch other && git add .", app, append(at("app/.env", "app/ignored/x.key"), unignored...)},
+		{"cp -r sub x && git add x", app, append(at("app/.env", "app/ignored/x.key"), unignored...)},
 	} {
 		got, err := Untracked(t.Context(), c.dir, c.line)
 		require.NoError(t, err, c.line)

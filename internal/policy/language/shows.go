@@ -22,7 +22,7 @@ func ShowsMore(x *command.Call, name string, args []workspace.Word) {
 		folders := 0
 		for _, w := range args {
 			file := strings.HasPrefix(w.Text, "-") || w.Kind == workspace.Computed || workspace.Sink(w.Text) || strings.HasPrefix(w.Text, "/dev/") ||
-				workspace.PlainFile(strings.ToLower(path.Base(w.Text)))
+				plainFile(strings.ToLower(path.Base(w.Text)))
 			if !file {
 				folders++
 			}
@@ -32,6 +32,13 @@ func ShowsMore(x *command.Call, name string, args []workspace.Word) {
 		}
 	}
 }
+
+// plainFile reports a name that no folder usually has: conf.d, site-1.0 and app.old may be folders.
+func plainFile(base string) bool {
+	return workspace.PlainFile(base) && (path.Ext(base) == "" || fileEnds.MatchString(path.Ext(base)) && !words.Any(path.Ext(base), ".old", ".bak", ".new", ".orig", ".d"))
+}
+
+var fileEnds = lazy.Pattern(`^\.(?:[chmr]|[a-z]{2,8}[0-9]?)$`)
 
 // namesOnly reports an option with which diff tells only which files differ.
 func namesOnly(w workspace.Word) bool { return w.Is("--brief") || brief.MatchString(w.Text) }

@@ -76,8 +76,14 @@ func (p *pointedAt) file(x *command.Call, w workspace.Word) {
 // outputDirs are directories that builds make again, besides rebuilt.
 var outputDirs = lazy.Words(".output htmlcov storybook-static lcov-report test-results")
 
+// settings matches JSON, YAML or TOML in place of a file's name.
+var settings = lazy.Pattern(`^\s*\{\s*["']|["'\n]|^[A-Za-z][A-Za-z._-]*\s*=`)
+
 // taken judges a file or directory of the project that a tool is told to read.
 func takesProjectFile(x *command.Call, w workspace.Word) {
+	if settings.MatchString(w.Text) {
+		x.Add(finding.UnknownOption) // some tools take the settings themselves in place of a file's name
+	}
 	language.ProjectWord(x, w)
 	x.DeskPath(w)
 	for _, file := range append(language.WordParts(w.Text), w.Text) {
