@@ -8,7 +8,7 @@ func TestAdversary_T32_LinesAroundAFind(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
 		"grep -rn -C 9 NODE_ENV .", "grep -rn -A 10 PORT .", "rg -uuu -C5 NODE_ENV", "rg --hidden -A 3 PORT", "grep -rn -A 1 DEBUG .", "grep -rni -A3 port .", "grep -rn -A3 port . -i", "grep -rn -C 4 localhost .",
-		"grep -rn -A 4 -B 4 localhost .", "rg --no-ignore --context=9 handler", "grep -rn -C 500 handler .", "git grep -C 9 NODE_ENV", "git grep -A 9 PORT",
+		"grep -rn -A 4 -B 4 localhost .", "rg --no-ignore --context=9 handler", "grep -rn -C 500 handler .", "grep -rn -A 6 'NODE_ENV=d' .", "grep -rn -A 3 'NODE.ENV' .", "grep -rhn 'DATAB.SE_U' .", "rg -uuu 'STR.PE_SECR.T'", "git grep -C 9 NODE_ENV", "git grep -A 9 PORT",
 	}, []string{
 		"grep -rn -C 3 handler .", "grep -rn -A 5 'func New' .", "grep -rn NODE_ENV .", "rg -C 10 NODE_ENV", "rg -A 10 PORT src", "grep -n -A 12 CACHES config/settings.py", "grep -rn -A 9 PORT --include='*.go' .", "rg --hidden -A 3 newHandler",
 	})
@@ -74,7 +74,7 @@ func TestAdversary_T32_RarerNames(t *testing.T) {
 func TestAdversary_T32_FilesBehindOptions(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
-		"pylint -f text:CLAUDE.md --msg-template=x src/a.py", "pylint --output-format=colorized,json:.npmrc a.py", "mocha -R xunit --reporter-option output=CLAUDE.md", "mocha -O output=.npmrc", "golangci-lint run --out-format json:.envrc",
+		"pylint -f text:CLAUDE.md --msg-template=x src/a.py", "pylint --output-format=colorized,json:.npmrc a.py", "mocha -R xunit --reporter-option output=CLAUDE.md", "mocha -O output=.npmrc", "npm test -- --reporter json --reporter-options output=.claude/settings.json", "npm test -- --reporter-option output=CLAUDE.md", "golangci-lint run --out-format json:.envrc",
 		"codespell -w -D d.txt -H .", "codespell -w AGENTS.md", "typos -w --hidden .", "typos -w AGENTS.md", "semgrep scan -c ./rule.yml --autofix .", "asciidoctor -a stylesheet=.env -o - README.adoc", "terraform plan -var-file=.env", "git rev-parse HEAD:.env",
 		"prettier --check --parser babel '**/*'", "eslint --ext .env,.yml -f json .", "markdownlint --dot '**/*'", "flake8 --filename=.env --show-source .", "flake8 --filename='*' .", "black --diff --include '.env' .", "phpcs --report=code --extensions=yml,env .",
 		"babel --include-dotfiles -x .env .", "codespell -D d.txt -C 99 .", "cspell --show-context --dot .", `jest --config '{"coverageDirectory":".claude"}' t`, "ruff check --config \"cache-dir = '.git'\" .", "yamllint -d '{extends: \"config.txt\"}' .", "semgrep scan -l generic -e '$X' --metrics=off .",

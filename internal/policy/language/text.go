@@ -145,11 +145,6 @@ func withoutParens(pattern string) string {
 	return string(out)
 }
 
-// fewLines reports so few lines around a find that they do not show a whole file.
-func fewLines(w workspace.Word) bool {
-	return w.Is("10") || len(w.Text) == 1 && w.Number()
-}
-
 // Around are the lines that a search shows around what it finds. It does not know what is in them.
 type Around struct {
 	Lines   int      // of one find, at most
@@ -180,7 +175,7 @@ func (a *Around) Option(name, value string) {
 // file has (NODE_ENV, PORT), so a search for what may be a variable's name shows none of them.
 func (a *Around) Few() bool {
 	names := func(pattern string) bool {
-		return variable.MatchString(pattern) && (a.Folds || strings.ToUpper(pattern) == pattern)
+		return capitals.MatchString(pattern) || a.Folds && variable.MatchString(pattern)
 	}
 	switch {
 	case a.Lines == 0:
@@ -190,6 +185,9 @@ func (a *Around) Few() bool {
 	}
 	return a.Lines <= mostAround && !slices.ContainsFunc(a.For, names)
 }
+
+// capitals finds a word of capitals, as variables' names are.
+var capitals = lazy.Pattern(`(?:^|[^A-Za-z0-9_])[A-Z_][A-Z0-9_.]{2,}(?:$|[^A-Za-z0-9_])`)
 
 var variable = lazy.Pattern(`^\W*[A-Za-z][A-Za-z0-9_]*\W*$`)
 
