@@ -72,7 +72,8 @@ func shown(j approval.Judgement, facts []card.Fact, beside []string) (all []appr
 			continue // the name of its member makes a secret of it
 		}
 		hidden := func(w string) bool {
-			return !(slices.Contains(beside, w) && display.Redact(w) == w) && w != p.Param && !strings.Contains(redacted, w) && !card.Holds(facts, display.EscapeText(w))
+			told := slices.Contains(beside, w) && display.Redact(w) == w
+			return !told && w != p.Param && !strings.Contains(redacted, w) && !card.Holds(facts, display.EscapeText(w))
 		}
 		if slices.ContainsFunc(p.Of, hidden) {
 			secret = append(secret, p.Code)

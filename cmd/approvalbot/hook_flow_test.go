@@ -335,8 +335,8 @@ func TestHookFlow_HTTP(t *testing.T) {
 	require.Contains(t, <-answer, `"allowed by alice in Telegram"`)
 }
 
-// A command that would put an untracked secret into the repository asks, whoever asks for it, and the card names the
-// file: what git then prints of it asks nobody.
+// A command that would put an untracked secret into the repository asks, by run and by a hook, and the card names the
+// file: what git prints of it later runs unasked.
 func TestFlow_AskersTellWhatGitWouldTake(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

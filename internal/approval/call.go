@@ -106,7 +106,7 @@ type CallContext struct {
 	ToolDescription string   `json:"toolDescription,omitempty"`
 	Unheard         string   `json:"unheard,omitempty"`   // the runtime, if it hands no notes to its model
 	Terminal        string   `json:"terminal,omitempty"`  // TerminalOpen or TerminalPossible; empty: no terminal
-	Untracked       []string `json:"untracked,omitempty"` // files with secrets, by absolute paths, that git would take into the repository unnamed
+	Untracked       []string `json:"untracked,omitempty"` // absolute paths of secrets that git would take unnamed
 	Confine         string   `json:"confine,omitempty"`   // the profile by which its asker can confine it; empty: it cannot, or its token may not say so
 
 	Tool ToolFacts `json:"tool,omitzero"`

@@ -95,7 +95,9 @@ func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 
 // allowed is the verdict of a call that was handed out.
 func allowed(a api.Approval, claim api.Claim) Verdict {
-	return Verdict{Allow: true, Policy: byPolicy(a), Reads: byPolicy(a) && a.RiskClass == "R0", Why: decidedBy(a), Notes: notesOf(a, claim.Notes), Confined: claim.Confined}
+	policy := byPolicy(a)
+	return Verdict{Allow: true, Policy: policy, Reads: policy && a.RiskClass == "R0", Why: decidedBy(a),
+		Notes: notesOf(a, claim.Notes), Confined: claim.Confined}
 }
 
 // byPolicy reports whether policy alone decided.

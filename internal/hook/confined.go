@@ -187,7 +187,8 @@ func (c Call) Held(program []string, lock string) jsontext.Value {
 		return nil
 	}
 	locks := shellLine(append(slices.Clone(program), "beside", c.Allowed))
-	return c.with("exec {approvalbot}<>" + ShellWord(lock) + " && " + locks + " $approvalbot || exit 125; " + line) // in one line, or messages of the shell would name another one
+	// In one line, or messages of the shell would name another one.
+	return c.with("exec {approvalbot}<>" + ShellWord(lock) + " && " + locks + " $approvalbot || exit 125; " + line)
 }
 
 // with is the call's input with another command; nil if it cannot be read. The runtime takes it as a whole, so all other

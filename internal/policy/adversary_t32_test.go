@@ -70,7 +70,7 @@ func TestAdversary_T32_RarerNames(t *testing.T) {
 }
 
 // TestAdversary_T32_FilesBehindOptions: values of options that name a file which is written or shown, and programs that
-// change whatever has a word of a list.
+// change every file that has a word of a list.
 func TestAdversary_T32_FilesBehindOptions(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{

@@ -8,7 +8,7 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// A secret that git would take unnamed is read as if it were named. Otherwise git diff --cached, which asks nobody, would
+// A secret that git would take unnamed is read as if it were named. Otherwise git diff --cached, which runs unasked, would
 // print it.
 func TestUntrackedSecrets(t *testing.T) {
 	t.Parallel()

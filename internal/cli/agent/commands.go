@@ -10,5 +10,6 @@ import (
 
 // Commands are the verbs that agents' runtimes start.
 func Commands(a *app.App) []*cobra.Command {
-	return []*cobra.Command{newHookCommand(a), newMCPCommand(a), newMCPProxyCommand(a), newACPCommand(a), newConfineCommand(a), newBesideCommand(a)}
+	return []*cobra.Command{newHookCommand(a), newMCPCommand(a), newMCPProxyCommand(a), newACPCommand(a),
+		newConfineCommand(a), newBesideCommand(a)}
 }

@@ -229,7 +229,8 @@ func Beside(ctx context.Context, s Streams, args []string) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(s.Stderr, "approvalbot: not run, since it could not be kept from running beside a confined command: %s\n", display.Escape(err.Error()))
+	fmt.Fprintf(s.Stderr, "approvalbot: not run, since it could not be kept from running beside a confined command: %s\n",
+		display.Escape(err.Error()))
 	return confine.NotConfined
 }
 

@@ -32,9 +32,13 @@ const (
 
 var (
 	staging = lazy.Pattern(`\bgit\b.*\b(?:add|stage|stash)\b`)
-	begins  = lazy.Pattern(`\binit\b`)
+	// settingsOfGit are variables by which git finds its settings, and its programs.
+	settingsOfGit = lazy.Words("PATH HOME XDG_CONFIG_HOME")
+
+	begins = lazy.Pattern(`\binit\b`)
 	// ignores finds what may change, in the command itself, what is ignored or which file a secret lies in.
-	ignores = lazy.Pattern(`(?i)ignore|exclude|\b(?:switch|checkout|merge|pull|stash\b.*\b(?:add|stage)|rebase|reset|restore|cherry-pick|apply|am|revert|cp|mv|rsync|ln|install|tar|unzip|dd|tee|sleep|wait)\b`)
+	ignores = lazy.Pattern(`(?i)ignore|exclude` +
+		`|\b(?:switch|checkout|merge|pull|stash\b.*\b(?:add|stage)|rebase|reset|restore|cherry-pick|apply|am|revert|cp|mv|rsync|ln|install|tar|unzip|dd|tee|sleep|wait)\b`)
 )
 
 // Untracked gives the files that usually hold secrets, by absolute paths, and that a command could take into a repository
@@ -187,7 +191,8 @@ func unlisted(ctx context.Context, dir string, unignored bool) ([]string, error)
 	cmd := exec.CommandContext(ctx, "git", append(args, "--", ":/")...)
 	cmd.Env = []string{"GIT_OPTIONAL_LOCKS=0", "LC_ALL=C"}
 	for _, pair := range os.Environ() {
-		if name, _, _ := strings.Cut(pair, "="); name == "PATH" || name == "HOME" || name == "XDG_CONFIG_HOME" || strings.HasPrefix(name, "GIT_CONFIG") {
+		name, _, _ := strings.Cut(pair, "=")
+		if settingsOfGit.Has(name) || strings.HasPrefix(name, "GIT_CONFIG") {
 			cmd.Env = append(cmd.Env, pair)
 		}
 	}

@@ -57,7 +57,7 @@ type sedLine struct {
 	end      int  // the last line of its range, if that is known
 }
 
-// losesMuch reports a script that may leave little of a file, whatever is in it. It is in doubt about what it does not know.
+// losesMuch reports a script that may leave little of any file, or that cannot be tried.
 func losesMuch(script string) bool {
 	var all []*sedLine
 	for part := range strings.SplitSeq(script, ";") {

@@ -9,7 +9,7 @@ import (
 )
 
 // takesUntracked reads the files with secrets that git takes into the repository though its words do not name them, of those
-// that the asker says it could take. What it prints of them afterwards (git diff --cached, git stash show) asks nobody.
+// that the asker says it could take. What it prints of them afterwards (git diff --cached, git stash show) runs unasked.
 func (s *Reading) takesUntracked(f frame, args []workspace.Word) {
 	if len(s.Untracked) == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// mentionTools are given text in which their client looks for mentions of files: it reads each file that stands after an "@"
+// mentionTools are given text in which their client looks for mentions of files: it reads each file that is named after an "@"
 // for its model, as if a person had typed it (seen with Claude Code 2.1.330).
 var mentionTools = lazy.Words("skill activateskill slashcommand")
 

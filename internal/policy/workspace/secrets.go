@@ -281,7 +281,7 @@ func NearSecret(pattern string) bool {
 	return findsSecret(lower) || gapped.MatchString(pattern)
 }
 
-// gapped finds a name of capitals in which a sign stands for some of them ("DATAB.SE_U").
+// gapped finds a name of capitals in which a sign takes the place of some of them ("DATAB.SE_U").
 var gapped = lazy.Pattern(`[A-Z_]{2}[.?*+\[\]\\{}^$]+[A-Z]*[A-Z_]{2}`)
 
 // inRange reports a byte of a pattern that is in brackets with a range of letters: there it

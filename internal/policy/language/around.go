@@ -1,0 +1,61 @@
+package language
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"approvalbot/internal/lazy"
+	"approvalbot/internal/policy/workspace"
+)
+
+// Around are the lines that a search shows around what it finds. It does not know what is in them.
+type Around struct {
+	Lines   int      // of one find, at most
+	For     []string // what is searched for
+	Folds   bool     // letter case does not count
+	Visible bool     // files with a dot before their name are left out
+}
+
+// Most lines around a find that do not show a whole file: if files with a dot before their name are searched, and if not.
+const (
+	mostAround  = 6
+	mostVisible = 20
+)
+
+// Option notes an option that says how many lines there are on one side, or on both.
+func (a *Around) Option(name, value string) {
+	lines, err := strconv.Atoi(value)
+	if err != nil || lines < 0 || lines > mostVisible {
+		lines = mostVisible + 1
+	}
+	if name == "C" || strings.HasSuffix(name, "context") && !strings.HasPrefix(name, "after") && !strings.HasPrefix(name, "before") {
+		lines *= 2
+	}
+	a.Lines += lines
+}
+
+// Few reports that they do not show a file with secrets. Its first line is often one with a variable that every such
+// file has (NODE_ENV, PORT), so a search for what may be a variable's name shows none of them.
+func (a *Around) Few() bool {
+	names := func(pattern string) bool {
+		return capitals.MatchString(pattern) || a.Folds && variable.MatchString(pattern)
+	}
+	switch {
+	case a.Lines == 0:
+		return true
+	case a.Visible:
+		return a.Lines <= mostVisible
+	}
+	return a.Lines <= mostAround && !slices.ContainsFunc(a.For, names)
+}
+
+// capitals finds a word of capitals, as variables' names are.
+var capitals = lazy.Pattern(`(?:^|[^A-Za-z0-9_])[A-Z_][A-Z0-9_.]{2,}(?:$|[^A-Za-z0-9_])`)
+
+var variable = lazy.Pattern(`^\W*[A-Za-z][A-Za-z0-9_]*\W*$`)
+
+// guessesSecret reports a search that by telling whether it finds something tells what a secret begins with.
+func guessesSecret(w workspace.Word) bool {
+	return workspace.NearSecret(w.Text) && (w.Kind != workspace.Literal || strings.ContainsAny(w.Text, "=:[$"))
+}
