@@ -379,3 +379,27 @@ func TestFlow_AskersTellWhatGitWouldTake(t *testing.T) {
 	_, out = hooked("git add -A").output(t)
 	require.Contains(t, out, `"permissionDecision":"allow"`, "git ignores it")
 }
+
+// A session's yes for git add covers no call that would take a secret, and a call that waits is not joined by one.
+func TestFlow_NoYesCoversAnUntrackedSecret(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	dir := "/work"
+	ask := func(id, line string, mustAsk bool, files ...string) api.Approval {
+		t.Helper()
+		a, err := r.agent().Create(r.ctx(), api.CreateRequest{ID: id, ToolName: "exec", Params: json.RawMessage(fmt.Sprintf(`{"command": %q, "workdir": "/work"}`, line)),
+			SessionKey: "s", Bind: &api.Bind{Workdir: &dir}, MustAsk: mustAsk, Context: &api.Context{Untracked: files}}, api.CreateOptions{})
+		require.NoError(t, err)
+		return a
+	}
+	waits := ask("one", "git add .", true)
+	require.Equal(t, api.Pending, waits.Status)
+	_, err := r.operator().Resolve(r.ctx(), waits.ID, api.ResolveRequest{Decision: "allow-session"})
+	require.NoError(t, err)
+	require.Equal(t, api.Approved, ask("three", "git add .", true).Status, "the same call is covered")
+	waits = ask("two", "git add -A", false, "/work/.env")
+	require.Equal(t, api.Pending, waits.Status)
+	require.NotEqual(t, waits.ID, ask("joins", "git add -A", false, "/work/b/.env").ID, "people did not see that file")
+	require.Equal(t, api.Pending, ask("four", "git add .", false, "/work/other/.env").Status)
+	require.Equal(t, api.Pending, ask("five", "git add .", true, "/work/.env2/id_rsa").Status)
+}
