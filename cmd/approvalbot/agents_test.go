@@ -358,9 +358,15 @@ func (l terminal) tmux(args ...string) string {
 	return string(out)
 }
 
-// types is a line that a person types.
+// types is a line that a person types. Enter comes when the client has shown the line: if it reads both at once, it takes
+// them for a pasted text of two lines.
 func (l terminal) types(line string) {
+	l.t.Helper()
+	end := line[max(0, len(line)-20):] // of a line that is too long for the screen
+	before := strings.Count(l.tmux("capture-pane", "-p", "-J"), end)
 	l.tmux("send-keys", "-l", line)
+	require.Eventually(l.t, func() bool { return strings.Count(l.tmux("capture-pane", "-p", "-J"), end) > before },
+		patient, 20*time.Millisecond, "the terminal never showed the line %q", line)
 	l.tmux("send-keys", "Enter")
 }
 
