@@ -7,7 +7,7 @@ import "testing"
 func TestAdversary_T32_LinesAroundAFind(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
-		"grep -rn -C 9 NODE_ENV .", "grep -rn -A 10 PORT .", "rg -uuu -C5 NODE_ENV", "rg --hidden -A 3 PORT", "grep -rn -A 1 DEBUG .", "grep -rni -A3 port .", "grep -rn -A3 port . -i", "grep -rn -C 4 localhost .",
+		"grep -rn -C 9 NODE_ENV .", "grep -rn -C 3 development .", "grep -rn -C 3 5432 .", "grep -rni -A 2 log_level .", "grep -rn -A 10 PORT .", "rg -uuu -C5 NODE_ENV", "rg --hidden -A 3 PORT", "grep -rn -A 1 DEBUG .", "grep -rni -A3 port .", "grep -rn -A3 port . -i", "grep -rn -C 4 localhost .",
 		"grep -rn -A 4 -B 4 localhost .", "rg --no-ignore --context=9 handler", "grep -rn -C 500 handler .", "grep -rn -A 6 'NODE_ENV=d' .", "grep -rn -A 3 'NODE.ENV' .", "grep -rhn 'DATAB.SE_U' .", "rg -uuu 'STR.PE_SECR.T'", "git grep -C 9 NODE_ENV", "git grep -A 9 PORT",
 	}, []string{
 		"grep -rn -C 3 handler .", "grep -rn -A 5 'func New' .", "grep -rn NODE_ENV .", "rg -C 10 NODE_ENV", "rg -A 10 PORT src", "grep -n -A 12 CACHES config/settings.py", "grep -rn -A 9 PORT --include='*.go' .", "rg --hidden -A 3 newHandler",
@@ -31,8 +31,17 @@ func TestAdversary_T32_TypesOfRipgrep(t *testing.T) {
 func TestAdversary_T32_GuessesOfASecret(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
-		`for c in a b c; do grep -rlE "SESSION_SECRET=$c" . && echo $c; done`, "grep -rcE 'SECRET_KEY=[a-m]' .", `for c in a b; do grep -rq "SECRET_KEY=h$c" . && echo $c; done`, "git grep -lE 'SECRET_KEY=[a-m]'", "git grep -c 'PASSWORD=a'", "rg -uuu -c 'SECRET_KEY=[a-h]'", "rg -l 'api_key: s'",
-	}, []string{"grep -rl SECRET_KEY .", "rg -l api_key", `for f in a b; do grep -rq "$f" src || echo $f; done`, "grep -rc 'port: 8' ."})
+		`grep -rlE "SESSION_SECRET.h" .`, "grep -rlE 'SECRET_KEY.?a' .", "grep -rl 'sk_live_a' .", `for c in a b c; do grep -rlE "SESSION_SECRET=$c" . && echo $c; done`, "grep -rcE 'SECRET_KEY=[a-m]' .", `for c in a b; do grep -rq "SECRET_KEY=h$c" . && echo $c; done`, "git grep -lE 'SECRET_KEY=[a-m]'", "git grep -c 'PASSWORD=a'", "rg -uuu -c 'SECRET_KEY=[a-h]'", "rg -l 'api_key: s'",
+	}, []string{"grep -rl SECRET_KEY .", "rg -l api_key", `for f in a b; do grep -rq "$f" src || echo $f; done`, "grep -rl sk_live_ .", "git grep -l .", "grep -rc 'port: 8' ."})
+}
+
+// TestAdversary_T32_NamesOfVariables: a pattern is tried on the names of variables that hold secrets.
+func TestAdversary_T32_NamesOfVariables(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{
+		"grep -rhn 'DATAB[A]SE' .", "grep -rhnE '(STR)IPE' .", `grep -rhn '\(STR\)IPE' .`, "grep -rhn 'SESSI.N_S' .", "grep -rhn 'OPEN.I' .", "grep -rhn 'WS_SEC' .", "grep -rhn 'sk.live' .", "grep -rhn '_live' .",
+		"grep -rni stripe .", "grep -rn openai . -i", "git grep -i sendgrid", "rg --hidden -i twilio",
+	}, []string{"grep -rn stripe src/*.go", "rg -i stripe", "grep -rn 'handler.*Error' .", "grep -rni handler .", "grep -rn MAX_SIZE .", "grep -rn 'URLPattern' ."})
 }
 
 // TestAdversary_T32_FoldersThatAreCompared: diff shows the files of two folders, those at their top also without -r.
@@ -90,5 +99,8 @@ func TestAdversary_T32_AllOfTheHistory(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
 		"git log -p -S AWS_SECRET", "git log -p -Gpassword", "git log -G token -p -i", "git diff 4b825dc642cb6eb9a060e54bf8d69288fbee4904 HEAD", "git log -p -n 99999", "git log -p -99999", "git log -p --max-count=5000", "git log -p --author=.", "git log -p --grep '.*'", "git log -p -S =", "git diff 4B825DC642CB6EB9A060E54BF8D69288FBEE4904 HEAD",
-	}, []string{"git log -p -S newHandler", "git log -p -n 20", "git log -p -5", "git log --author=.", "git log -p --author=alice", "git log -p --grep fix", "git log -S token --oneline", "git log -p main..HEAD"})
+		"git log -p --author=alice", "git log -p --author=@", "git log -p --since=1", "git log -p --after=2000", "git log -p --before=now", "git log -p HEAD", "git reflog -p", "git log -p -1 -n 9999",
+		"git rev-list --all | xargs git show", "git show $(git rev-list --all)", `for c in $(git rev-list --all); do git show "$c"; done`,
+	}, []string{"git log -p --since='2 weeks ago'", "git log -p --since=yesterday", "git log -p src/a.go", "git log -p -- src", "git rev-list --all | xargs git show --stat", "git show HEAD", "git show --stat $(git rev-list --all)",
+		"git log -p -S newHandler", "git log -p -n 20", "git log -p -5", "git log --author=.", "git log --author=alice", "git log -S token --oneline", "git log -p main..HEAD"})
 }

@@ -35,11 +35,11 @@ func (a *Around) Option(name, value string) {
 	a.Lines += lines
 }
 
-// Few reports that they do not show a file with secrets. Its first line is often one with a variable that every such
-// file has (NODE_ENV, PORT), so a search for what may be a variable's name shows none of them.
+// Few reports that they do not show a file with secrets. Its first line is often one that every such file has (NODE_ENV,
+// PORT), so a search that finds one of these shows none of the lines around.
 func (a *Around) Few() bool {
-	names := func(pattern string) bool {
-		return capitals.MatchString(pattern) || a.Folds && variable.MatchString(pattern)
+	settings := func(pattern string) bool {
+		return capitals.MatchString(pattern) || workspace.InSettings(pattern, a.Folds)
 	}
 	switch {
 	case a.Lines == 0:
@@ -47,15 +47,25 @@ func (a *Around) Few() bool {
 	case a.Visible:
 		return a.Lines <= mostVisible
 	}
-	return a.Lines <= mostAround && !slices.ContainsFunc(a.For, names)
+	return a.Lines <= mostAround && !slices.ContainsFunc(a.For, settings)
 }
 
 // capitals finds a word of capitals, as variables' names are.
 var capitals = lazy.Pattern(`(?:^|[^A-Za-z0-9_])[A-Z_][A-Z0-9_.]{2,}(?:$|[^A-Za-z0-9_])`)
 
-var variable = lazy.Pattern(`^\W*[A-Za-z][A-Za-z0-9_]*\W*$`)
+// Near reports a search for lines that hold secrets, also if it finds them only as letter case does not count.
+func (a *Around) Near() bool {
+	return a.Folds && !a.Visible && slices.ContainsFunc(a.For, func(pattern string) bool { return workspace.NearSecret(strings.ToUpper(pattern)) })
+}
 
 // guessesSecret reports a search that by telling whether it finds something tells what a secret begins with.
 func guessesSecret(w workspace.Word) bool {
-	return workspace.NearSecret(w.Text) && (w.Kind != workspace.Literal || strings.ContainsAny(w.Text, "=:[$"))
+	more := w.Kind != workspace.Literal || strings.ContainsAny(w.Text, "=:[$") || nameAndSign.MatchString(w.Text)
+	return begun.MatchString(w.Text) || more && workspace.NearSecret(w.Text)
 }
+
+// nameAndSign finds a name, and what matches more than itself.
+var nameAndSign = lazy.Pattern(`\w{3}.*[.*+?{(]`)
+
+// begun finds more than how secrets of some kind begin.
+var begun = lazy.Pattern(`(?i)(?:^|[^a-z0-9])(?:gh[pos]_|github_pat_|glpat-|[sp]k_(?:live|test)_|sk-(?:ant|proj)-|akia|aiza|xox[a-z]-|eyj)[^"']`)

@@ -255,7 +255,7 @@ func gitGrep(x *command.Call, _ string, args []workspace.Word) {
 	}
 	wide := func(w workspace.Word) bool { return !workspace.CodeEnds.Has(strings.TrimPrefix(path.Ext(w.Text), ".")) }
 	narrow := len(operands) > 0 && !slices.ContainsFunc(operands, wide)
-	if !(named && near.Few()) && (!tells || guesses) && !narrow {
+	if !(named && near.Few() && !near.Near()) && (!tells || guesses) && !narrow {
 		x.Add(finding.MayReadSecret)
 	}
 }

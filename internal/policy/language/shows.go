@@ -50,20 +50,32 @@ var compares = lazy.Words("diff colordiff difft sdiff icdiff")
 // mostCommits are so few that their changes are not the whole history of a repository.
 const mostCommits = 200
 
-// showsHistory judges git log -p with words that narrow nothing, or that look for a secret in all that was ever written, and
-// a comparison with the empty tree, which shows every file.
+// showsHistory judges git log -p with words that narrow nothing, or that look for a secret in all that was ever written, a
+// show of what another command names, and a comparison with the empty tree, which shows every file.
 func showsHistory(x *command.Call, args []workspace.Word) {
 	empty := func(w workspace.Word) bool {
 		return words.Holds(strings.ToLower(w.Text), "4b825dc642cb6eb9a060", "6ef19b41225c5369f1c1")
 	}
 	patch := func(w workspace.Word) bool { return w.IsAny("--patch", "--cc") || showsPatch.MatchString(w.Text) }
-	if slices.ContainsFunc(args, empty) {
+	brief := func(w workspace.Word) bool {
+		return w.IsAny("-s", "--no-patch", "--stat", "--name-only", "--name-status")
+	}
+	is := func(names ...string) bool {
+		return slices.ContainsFunc(args, func(w workspace.Word) bool { return w.IsAny(names...) })
+	}
+	computed := func(w workspace.Word) bool { return w.Kind == workspace.Computed || w.Text == Hash }
+	switch {
+	case slices.ContainsFunc(args, empty),
+		is("show") && !is("stash", "remote", "notes", "lfs") && slices.ContainsFunc(args, computed) && !slices.ContainsFunc(args, brief),
+		is("log", "whatchanged", "reflog", "rev-list") && slices.ContainsFunc(args, patch) && !narrowed(args):
 		x.Add(finding.MayReadSecret)
 	}
-	logs := func(w workspace.Word) bool { return w.IsAny("log", "whatchanged", "reflog", "rev-list") }
-	if !slices.ContainsFunc(args, logs) || !slices.ContainsFunc(args, patch) {
-		return
-	}
+}
+
+// narrowed reports words of git log that name a part of the history: files, a range, a small number of commits, the last
+// days, or what is looked for. Words that nearly every commit has (an author, --before=now) name none.
+func narrowed(args []workspace.Word) bool {
+	narrow := false
 	for i, w := range args {
 		option, value, joined := strings.Cut(w.Text, "=")
 		if short := len(w.Text) > 2 && w.Text[0] == '-' && w.Text[1] != '-'; short && strings.ContainsRune("nSGL", rune(w.Text[1])) {
@@ -71,15 +83,38 @@ func showsHistory(x *command.Call, args []workspace.Word) {
 		} else if !joined && i+1 < len(args) {
 			value = args[i+1].Text
 		}
+		number := len(option) > 1 && option[0] == '-' && strings.Trim(option[1:], "0123456789") == ""
 		switch {
-		case words.Any(option, "-S", "-G", "--grep") && workspace.NearSecret(value),
-			words.Any(option, "--author", "--committer", "--grep", "-G", "-S") && len(strings.Trim(value, ".*^$+?[]()|\\=:@")) < 3,
-			words.Any(option, "-n", "--max-count") && many(value),
-			len(option) > 1 && option[0] == '-' && strings.Trim(option[1:], "0123456789") == "" && many(option[1:]):
-			x.Add(finding.MayReadSecret)
+		case option == "-n", option == "--max-count":
+			if many(value) {
+				return false
+			}
+			narrow = true
+		case number:
+			if many(option[1:]) {
+				return false
+			}
+			narrow = true
+		case option == "-S", option == "-G", option == "--grep":
+			if workspace.NearSecret(value) {
+				return false
+			}
+			narrow = narrow || option != "--grep" && workspace.OwnWord(strings.ToLower(value))
+		case option == "--since", option == "--after":
+			narrow = narrow || lately.MatchString(value)
+		case option == "-L", strings.Contains(w.Text, "..") && option[0] != '-':
+			narrow = true
+		case option == "--":
+			return narrow || i+1 < len(args)
+		case i > 1 && option != "" && option[0] != '-' && plainFile(strings.ToLower(path.Base(w.Text))):
+			narrow = true
 		}
 	}
+	return narrow
 }
+
+// lately are times that go back some weeks at most, as git reads them.
+var lately = lazy.Pattern(`^(?:yesterday|today|midnight|noon|(?:last.week|[a-z]+day)|[0-9]{1,2}[. ](?:minute|hour|day|week)s?(?:[. ]ago)?)$`)
 
 var showsPatch = lazy.Pattern(`^(?:-[a-fh-kmo-zA-FH-KM-RT-Z]*[pu].*|--unified.*|--remerge-diff)$`) // behind -S and its like is a value
 

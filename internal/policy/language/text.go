@@ -88,7 +88,7 @@ func grep(x *command.Call, name string, args []workspace.Word) {
 	} else if expr {
 		named = named && specific(first)
 	}
-	named = named && near.Few() || tells && !guesses // it prints which files, or how often, and no line of them
+	named = named && near.Few() && !near.Near() || tells && !guesses // it prints which files, or how often, and no line of them
 	searched(x, dirs, named)
 	if recursive {
 		searchesTree(x, dirs, narrow && !wide, named)
@@ -240,7 +240,7 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 	} else if expr {
 		named = named && specific(first)
 	}
-	named = named && near.Few() || tells && !guesses
+	named = named && near.Few() && !near.Near() || tells && !guesses
 	searched(x, dirs, named)
 	input := x.Piped && len(dirs) == 0 && !lists
 	if !input && !filesOnly(dirs) {

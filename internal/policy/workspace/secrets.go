@@ -278,7 +278,7 @@ func NearSecret(pattern string) bool {
 			return true
 		}
 	}
-	return findsSecret(lower) || gapped.MatchString(pattern)
+	return findsSecret(lower) || gapped.MatchString(pattern) || findsVariable(pattern)
 }
 
 // gapped finds a name of capitals in which a sign takes the place of some of them ("DATAB.SE_U").

@@ -1,0 +1,97 @@
+package workspace
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// What a search finds is tried on lines as files have them, since there are too many ways to write a pattern.
+
+// secretVariables begin lines that hold secrets.
+var secretVariables = sync.OnceValue(func() []string {
+	return strings.Fields(`DATABASE_URL=postgres:// DB_PASSWORD= STRIPE_SECRET_KEY=sk_live_ OPENAI_API_KEY=sk-proj- ANTHROPIC_API_KEY=sk-ant-
+		AWS_SECRET_ACCESS_KEY= AWS_ACCESS_KEY_ID=AKIA SESSION_SECRET= SENDGRID_API_KEY=SG. GITHUB_TOKEN=ghp_ SLACK_BOT_TOKEN=xoxb- JWT_SECRET= REDIS_URL=
+		SMTP_PASSWORD= SENTRY_DSN=https:// TWILIO_AUTH_TOKEN= GOOGLE_API_KEY=AIza NPM_TOKEN=npm_ PRIVATE_KEY=`)
+})
+
+// settings are lines that stand beside secrets in many files.
+var settings = sync.OnceValue(func() []string {
+	return strings.Split(strings.Trim(`
+NODE_ENV=development
+RAILS_ENV=production
+APP_ENV=local
+APP_NAME="My App"
+APP_URL=http://localhost:3000
+DEBUG=true
+LOG_LEVEL=info
+HOST=localhost
+PORT=8080
+DB_HOST=127.0.0.1
+DB_PORT=5432
+DB_USER=postgres
+DB_NAME=app
+REDIS_HOST=redis
+EMAIL_FROM=noreply@example.com
+TZ=UTC
+# Database
+# Local settings
+[default]
+region = us-east-1
+output = json
+development:
+production:
+  username: admin
+  database: app
+  adapter: postgresql
+  "type": "service_account",
+  "project_id": "app",
+  "client_email": "app@example.com",
+`, "\n"), "\n")
+})
+
+// findsVariable reports a pattern that finds the name of a variable that holds a secret. Most patterns of code begin with a
+// sign, or have a blank, that none of these lines has: they are not compiled.
+func findsVariable(pattern string) bool {
+	if pattern != "" && !strings.ContainsAny(pattern, "|*?{[") && (strings.IndexByte("cdfquwy", pattern[0]) >= 0 || strings.Contains(pattern, " ")) {
+		return false
+	}
+	return finds(pattern, false, secretVariables())
+}
+
+// InSettings reports a pattern that finds one of the lines which stand beside secrets in many files. folds: letter case does
+// not count.
+func InSettings(pattern string, folds bool) bool { return finds(pattern, folds, settings()) }
+
+// finds reports a pattern that matches one of the lines in one of the grammars in which searches take it: as it is, as an
+// extended regular expression, or as a basic one. One that is too long to be tried matches.
+func finds(pattern string, folds bool, lines []string) bool {
+	if len(pattern) > maxPattern {
+		return true
+	}
+	literal := regexp.QuoteMeta(pattern)
+	kinds := []string{literal, pattern, basic.Replace(pattern)}
+	for i, kind := range kinds {
+		if slices.Contains(kinds[:i], kind) {
+			continue
+		}
+		if folds {
+			kind = "(?i)" + kind
+		}
+		if !folds && i == 0 {
+			if slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, pattern) }) {
+				return true
+			}
+			continue
+		}
+		if re, err := regexp.Compile(kind); err == nil && slices.ContainsFunc(lines, re.MatchString) {
+			return true
+		}
+	}
+	return false
+}
+
+// basic writes a basic regular expression as an extended one.
+var basic = strings.NewReplacer(`\\`, `\\`, `\(`, "(", `\)`, ")", `\{`, "{", `\}`, "}", `\|`, "|", `\+`, "+", `\?`, "?",
+	"(", `\(`, ")", `\)`, "{", `\{`, "}", `\}`, "|", `\|`, "+", `\+`, "?", `\?`)
