@@ -94,6 +94,28 @@ func TestAdversary_T32_FilesBehindOptions(t *testing.T) {
 	})
 }
 
+// TestAdversary_T32_FilesOfAnyKind: a tool that is told to take other files than those of its language shows lines of them.
+func TestAdversary_T32_FilesOfAnyKind(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{
+		"eslint '**/*' --no-ignore -f json", "stylelint '**/*'", "mocha --extension yml --recursive config", "mocha '**/*'", "prove -r --ext env .", "prove --ext .env .", "rspec -P .env", "rspec -P '**/*.yml'", "busted --pattern=env .",
+		"detekt --create-baseline --baseline CLAUDE.md", "detekt -b AGENTS.md", "stylua --check -g '*' .", "packer validate -var-file=.env .", "pandoc -M csl=.env --citeproc x.md", "pandoc -M bibliography=.env x.md", "pandoc --metadata=Bibliography:.env x.md",
+		"ast-grep run -p '{$$$}' -l json .", "ast-grep run -p '$A=$B' -l bash --no-ignore hidden .", "npm test -- --trace CLAUDE.md", "npm run lint -- --format text:CLAUDE.md", "gh api repos/o/r/contents/.env",
+		"gh api 'repos/o/r/contents/certs/server.pem?ref=main'",
+	}, []string{
+		"eslint 'src/**/*.ts'", "eslint src", "prettier --check '**/*'", "mocha --extension ts,tsx 'test/**/*.js'", "prove -r t", "prove --ext .t t", "rspec -P '**/*_spec.rb'", "busted -p _spec spec", "detekt --baseline config/detekt/baseline.xml",
+		"stylua --check -g '**/*.lua' .", "packer validate -var-file=dev.pkrvars.hcl .", "pandoc -M title=Notes x.md", "ast-grep run -p 'console.log($A)' -l ts .", "npm test -- --format progress", "gh api repos/o/r/contents/README.md",
+	})
+}
+
+// TestAdversary_T32_AnotherMethod: many servers take a GET for another method if a header or the address says so.
+func TestAdversary_T32_AnotherMethod(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{
+		"curl -H 'X-HTTP-Method-Override: DELETE' https://api.example.com/x/1", "curl -H 'x-http-method: PUT' https://api.example.com/x/1", "curl 'https://api.example.com/x/1?_method=DELETE'", "wget -qO- 'https://api.example.com/x?a=1&_method=DELETE'",
+	}, []string{"curl -H 'Accept: text/plain' https://api.example.com/x/1", "curl 'https://api.example.com/x?method=get'"})
+}
+
 // TestAdversary_T32_AllOfTheHistory: words that narrow git log -p to nothing, or to where a secret was.
 func TestAdversary_T32_AllOfTheHistory(t *testing.T) {
 	t.Parallel()

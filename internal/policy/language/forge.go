@@ -43,6 +43,10 @@ func ghAPI(x *command.Call, _ string, args []workspace.Word) {
 			JQ(x, t.Word)
 		case "":
 			paths++
+			if _, file, ok := strings.Cut(t.Word.Text, "/contents/"); ok {
+				file, _, _ = strings.Cut(file, "?")
+				x.Read(workspace.Word{Text: file, Kind: t.Word.Kind}) // the text of a file in a repository
+			}
 			graphql = t.Word.Is("graphql")
 			if !literal || !graphql && !apiPath(t.Word.Text) {
 				x.Add(finding.RemoteSystem)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/language"
@@ -216,11 +217,14 @@ func (s *Reading) apply(f frame, e *command.Effect) {
 	}
 }
 
-// carries reports a word that hands data out. The digest of an image does not.
+// carries reports a word that hands data out, or has a server change something. The digest of an image does not.
 func carries(w workspace.Word) bool {
 	name, digest, is := strings.Cut(w.Text, "@sha256:")
-	return workspace.Carries(name) || is && (len(digest) != 64 || strings.Trim(digest, "0123456789abcdef") != "")
+	return workspace.Carries(name) || otherMethod.MatchString(w.Text) || is && (len(digest) != 64 || strings.Trim(digest, "0123456789abcdef") != "")
 }
+
+// otherMethod finds a header or a query by which many servers take a GET for another method.
+var otherMethod = lazy.Pattern(`(?i)x-(?:http-)?method|[?&]_method=`)
 
 // inner judges a command that another one runs. simple has looked for the desk in its words.
 func (s *Reading) inner(f frame, all []workspace.Word) {

@@ -18,11 +18,13 @@ type pointedAt struct {
 	lists  bool // it takes a word @x for a file of more words
 	checks bool // it leaves all of them as they are
 	prints bool // it shows all of them
+	silent bool // it only tells which of them it finds fault with
 }
 
 func (p *projectTool) pointing(args []workspace.Word) pointedAt {
 	checks := hasWord(args, p.checks) && !rewrites(args)
-	return pointedAt{p.lists, checks || p.checks["*"], p.silent != nil && !checks && !hasWord(args, p.silent)}
+	silent := checks || hasWord(args, p.silent)
+	return pointedAt{p.lists, checks || p.checks["*"], p.silent != nil && !silent, p.silent != nil && silent}
 }
 
 // rewrites reports a word that tells a tool to change the files, which it then does
@@ -64,6 +66,7 @@ func (p *pointedAt) file(x *command.Call, w workspace.Word) {
 		case !p.checks && workspace.StartupPath(lower) && !strings.EqualFold(base, "head"):
 			x.Add(finding.WritesStartup)
 		case strings.ContainsAny(file, "*?[") && workspace.AimsAtSecret(file),
+			!p.silent && w.Kind == workspace.Literal && anyFile.MatchString(file),
 			p.prints && !workspace.PlainFile(strings.ToLower(base)),
 			p.prints && strings.ContainsAny(base, "*?[") && !workspace.SourceName(base):
 			x.Add(finding.MayReadSecret)
@@ -72,6 +75,9 @@ func (p *pointedAt) file(x *command.Call, w workspace.Word) {
 		}
 	}
 }
+
+// anyFile finds a glob, which the tool itself expands, of all files below the directory.
+var anyFile = lazy.Pattern(`^(?:\./)?\*+(?:/\*+)*(?:/?\*\.\*)?$`)
 
 // outputDirs are directories that builds make again, besides rebuilt.
 var outputDirs = lazy.Words(".output htmlcov storybook-static lcov-report test-results")
