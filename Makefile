@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 # Packages that no hot path calls are compiled without inlining, which repeats their code (1.0 MB in all): a page is a
 # function that gives functions, a verb runs once, a passkey is checked once a day, conditions are parsed at a reload, a desk is put together once. TestColdPackages_AreTheSameEverywhere.
-COLD    := -gcflags=approvalbot/internal/web=-l -gcflags=approvalbot/internal/cli/...=-l -gcflags=approvalbot/internal/hook/...=-l -gcflags=approvalbot/internal/config/...=-l -gcflags=github.com/go-webauthn/...=-l -gcflags=github.com/antlr4-go/...=-l -gcflags=google.golang.org/protobuf/...=-l -gcflags=github.com/pressly/goose/...=-l -gcflags=github.com/pelletier/go-toml/...=-l -gcflags=github.com/spf13/...=-l -gcflags=github.com/arran4/golang-ical/...=-l -gcflags=github.com/coreos/go-oidc/...=-l -gcflags=approvalbot/internal/daemon=-l
+COLD    := -gcflags=approvalbot/internal/web=-l -gcflags=approvalbot/internal/cli/...=-l -gcflags=approvalbot/internal/hook/...=-l -gcflags=approvalbot/internal/config/...=-l -gcflags=github.com/go-webauthn/...=-l -gcflags=github.com/antlr4-go/...=-l -gcflags=google.golang.org/protobuf/...=-l -gcflags=github.com/pressly/goose/...=-l -gcflags=github.com/pelletier/go-toml/...=-l -gcflags=github.com/spf13/...=-l -gcflags=github.com/arran4/golang-ical/...=-l -gcflags=github.com/coreos/go-oidc/...=-l -gcflags=github.com/modelcontextprotocol/...=-l -gcflags=github.com/fxamacker/...=-l -gcflags=approvalbot/internal/daemon=-l
 TOOL    := $(GO) tool -modfile=tools.mod
 
 # The race detector watches our code and the drivers. SQLite itself, C that was translated to Go,
