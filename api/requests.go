@@ -38,19 +38,29 @@ type Requester struct {
 
 // Context is the runtime's own knowledge about a call.
 type Context struct {
-	Provider        string   `json:"provider,omitzero" maxLength:"256"`
-	Model           string   `json:"model,omitzero" maxLength:"256"`
-	Group           string   `json:"group,omitzero" maxLength:"256" doc:"The group chat the call comes from."`
-	Sandboxed       bool     `json:"sandboxed,omitzero" doc:"The call runs in a sandbox."`
-	Subagent        bool     `json:"subagent,omitzero" doc:"The agent was started by another one."`
-	ToolDescription string   `json:"toolDescription,omitzero" maxLength:"4000" doc:"What the tool says of itself."`
-	Unheard         string   `json:"unheard,omitzero" maxLength:"64" doc:"The name of the runtime that asks, if it does not hand the notes of people to its model: people are told so."`
-	Terminal        string   `json:"terminal,omitzero" enum:"open,possible" doc:"The command has a terminal (open) or may have one with GIT_PAGER and GH_PAGER set to cat (possible), and what is typed there later is not asked for. It only makes the answer stricter."`
-	Untracked       []string `json:"untracked,omitzero" maxItems:"64" items.maxLength:"4096" doc:"Absolute paths of files that usually hold secrets, and that git neither tracks nor ignores in a repository that the command works in. git add . then asks. It only makes the answer stricter."`
-	Tool            *Tool    `json:"tool,omitzero" doc:"What a bridge to a tool server knows of the tool."`
-	Confine         []string `json:"confine,omitzero" maxItems:"8" doc:"The profiles by which you can run the call confined; the desk knows v1. It counts if your token has mayConfine: then the call may be allowed confined, and an approval, a claim and a join are of the same value."`
-	From            *From    `json:"from,omitzero" doc:"Which agent asks, and in which branch and worktree; shown as a claim."`
+	Provider        string     `json:"provider,omitzero" maxLength:"256"`
+	Model           string     `json:"model,omitzero" maxLength:"256"`
+	Group           string     `json:"group,omitzero" maxLength:"256" doc:"The group chat the call comes from."`
+	Sandboxed       bool       `json:"sandboxed,omitzero" doc:"The call runs in a sandbox."`
+	Subagent        bool       `json:"subagent,omitzero" doc:"The agent was started by another one."`
+	ToolDescription string     `json:"toolDescription,omitzero" maxLength:"4000" doc:"What the tool says of itself."`
+	Unheard         string     `json:"unheard,omitzero" maxLength:"64" doc:"The name of the runtime that asks, if it does not hand the notes of people to its model: people are told so."`
+	Terminal        string     `json:"terminal,omitzero" enum:"open,possible" doc:"The command has a terminal (open) or may have one with GIT_PAGER and GH_PAGER set to cat (possible), and what is typed there later is not asked for. It only makes the answer stricter."`
+	Untracked       *Untracked `json:"untracked,omitzero" doc:"What git could take into a repository although the command's words do not name it, if you look for that. Without it the desk asks for no such file; with it, a git add or git stash in a folder that you did not look at is asked about."`
+	Tool            *Tool      `json:"tool,omitzero" doc:"What a bridge to a tool server knows of the tool."`
+	Confine         []string   `json:"confine,omitzero" maxItems:"8" doc:"The profiles by which you can run the call confined; the desk knows v1. It counts if your token has mayConfine: then the call may be allowed confined, and an approval, a claim and a join are of the same value."`
+	From            *From      `json:"from,omitzero" doc:"Which agent asks, and in which branch and worktree; shown as a claim."`
 }
+
+// Untracked is what an asker finds that git neither tracks, before a command that may have git take all there is.
+type Untracked struct {
+	Folders []string `json:"folders,omitzero" maxItems:"64" items.maxLength:"4096" doc:"Absolute paths of the folders in whose repositories you looked."`
+	Files   []string `json:"files,omitzero" maxItems:"64" items.maxLength:"4096" doc:"Absolute paths of files there that usually hold secrets, and that git neither tracks nor ignores."`
+	Ignored []string `json:"ignored,omitzero" maxItems:"64" items.maxLength:"4096" doc:"The same of files that git ignores; leave it out if you did not look for them."`
+}
+
+// Any reports that there are such files.
+func (u *Untracked) Any() bool { return u != nil && len(u.Files)+len(u.Ignored) > 0 }
 
 // From describes the agent that asks, beside its token's name. Judgements do not depend on it.
 type From struct {

@@ -21,7 +21,7 @@ func draft(who Caller, call approval.Call, sealed approval.Sealed, j approval.Ju
 	if err != nil {
 		return approval.Approval{}, err
 	}
-	a.Points = shown(j, facts, a.Context.Untracked)
+	a.Points = shown(j, facts, a.Context.Untracked.All())
 	a.Summary = card.About(call.ToolName, facts, call.Bind, card.MaxSummary)
 	return a, nil
 }

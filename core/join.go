@@ -105,8 +105,9 @@ func (c consulted) answeredBy(pending, draft, granted approval.Approval, now int
 	shown, wanted := pending.Context, draft.Context
 	leaves := shown.Sandboxed && !wanted.Sandboxed
 	confined := shown.Confine != wanted.Confine || (pending.Confined == nil) != (draft.Confined == nil)
-	unseen := func(file string) bool { return !slices.Contains(shown.Untracked, file) }
-	if slices.ContainsFunc(wanted.Untracked, unseen) {
+	seen := shown.Untracked.All()
+	unseen := func(file string) bool { return !slices.Contains(seen, file) }
+	if slices.ContainsFunc(wanted.Untracked.All(), unseen) {
 		return false // people did not see that it takes these files
 	}
 	if typed := wanted.Terminal != "" && wanted.Terminal != shown.Terminal; leaves || typed || confined {

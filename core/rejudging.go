@@ -28,7 +28,7 @@ func (g *Gate) judgeAgain(ctx context.Context, key string, rules *Rules) (*appro
 	if err != nil {
 		return nil, err
 	}
-	j.Points = shown(j, facts, a.Context.Untracked)
+	j.Points = shown(j, facts, a.Context.Untracked.All())
 	return &j, g.withHolders(ctx, approval.Rule{StepUp: j.Rule.StepUp || a.Rule.StepUp}, rules)
 }
 

@@ -366,6 +366,13 @@ func TestFlow_AskersTellWhatGitWouldTake(t *testing.T) {
 	denied("git add .")
 	_, out := h.output(t)
 	require.Contains(t, out, `"permissionDecision":"deny"`)
+	nested := filepath.Join(repo, "nested")
+	git("init", "-q", nested)
+	require.NoError(t, os.WriteFile(filepath.Join(nested, "srv.key"), []byte("KEY=x"), 0o600))
+	h = hooked("for d in ed; do git -C nest$d add .; done") // the hook does not see which folder that is
+	r.tap(r.alice, r.group, r.asked("for d in ed").ID, "Deny")
+	_, out = h.output(t)
+	require.Contains(t, out, `"permissionDecision":"deny"`)
 	_, out = hooked("git add main.go").output(t)
 	require.Contains(t, out, `"permissionDecision":"allow"`, "it does not take that file")
 
@@ -375,7 +382,23 @@ func TestFlow_AskersTellWhatGitWouldTake(t *testing.T) {
 	denied("git add --all")
 	code, _ := h.output(t)
 	require.NotZero(t, code)
-	require.NoError(t, os.WriteFile(filepath.Join(repo, ".gitignore"), []byte(".env\n"), 0o600))
+
+	// What comes before the answer nobody saw.
+	run = exec.Command("sh", "-c", `APPROVALBOT_SERVER=$1 APPROVALBOT_TOKEN=$2 exec approvalbot run -- git add -v --all`, "sh", r.url, agentSecret)
+	run.Dir = repo
+	for name, start := range map[string]func() *hooking{"one.pem": func() *hooking { return r.started(run, "") }, "two.pem": func() *hooking { return hooked("git add -v -A .") }} {
+		h := start()
+		card := r.asked("git add -v")
+		require.NoError(t, os.WriteFile(filepath.Join(repo, name), nil, 0o600))
+		r.tap(r.alice, r.group, card.ID, "Allow once")
+		_, out := h.output(t)
+		require.Contains(t, out+h.stderr.String(), "make the same call again", name)
+	}
+	out2, err := exec.Command("git", "-C", repo, "diff", "--cached", "--name-only").Output()
+	require.NoError(t, err)
+	require.Empty(t, string(out2))
+
+	require.NoError(t, os.WriteFile(filepath.Join(repo, ".gitignore"), []byte(".env\n*.pem\nnested\n"), 0o600))
 	_, out = hooked("git add -A").output(t)
 	require.Contains(t, out, `"permissionDecision":"allow"`, "git ignores it")
 }
@@ -388,7 +411,7 @@ func TestFlow_NoYesCoversAnUntrackedSecret(t *testing.T) {
 	ask := func(id, line string, mustAsk bool, files ...string) api.Approval {
 		t.Helper()
 		a, err := r.agent().Create(r.ctx(), api.CreateRequest{ID: id, ToolName: "exec", Params: json.RawMessage(fmt.Sprintf(`{"command": %q, "workdir": "/work"}`, line)),
-			SessionKey: "s", Bind: &api.Bind{Workdir: &dir}, MustAsk: mustAsk, Context: &api.Context{Untracked: files}}, api.CreateOptions{})
+			SessionKey: "s", Bind: &api.Bind{Workdir: &dir}, MustAsk: mustAsk, Context: &api.Context{Untracked: &api.Untracked{Folders: []string{dir}, Files: files}}}, api.CreateOptions{})
 		require.NoError(t, err)
 		return a
 	}

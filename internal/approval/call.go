@@ -95,19 +95,34 @@ type Requester struct {
 	Person  string `json:"person,omitempty"`
 }
 
+// Untracked is what an asker found that git could take into a repository although a command's words do not name it.
+type Untracked struct {
+	Folders []string `json:"folders,omitempty"` // absolute; it looked in the repositories that they are in
+	Files   []string `json:"files,omitempty"`   // absolute paths of secrets that git neither tracks nor ignores
+	Ignored []string `json:"ignored,omitzero"`  // of secrets that git ignores; nil: it did not look for them
+}
+
+// All are the files of both kinds.
+func (u *Untracked) All() []string {
+	if u == nil {
+		return nil
+	}
+	return slices.Concat(u.Files, u.Ignored)
+}
+
 // CallContext is what the asker's runtime knows about a call. It cannot loosen a judgement,
 // except by Tool and Confine if the operator trusts the asking token's word.
 type CallContext struct {
-	Provider        string   `json:"provider,omitempty"`
-	Model           string   `json:"model,omitempty"`
-	Group           string   `json:"group,omitempty"`
-	Sandboxed       bool     `json:"sandboxed,omitempty"`
-	Subagent        bool     `json:"subagent,omitempty"`
-	ToolDescription string   `json:"toolDescription,omitempty"`
-	Unheard         string   `json:"unheard,omitempty"`   // the runtime, if it hands no notes to its model
-	Terminal        string   `json:"terminal,omitempty"`  // TerminalOpen or TerminalPossible; empty: no terminal
-	Untracked       []string `json:"untracked,omitempty"` // absolute paths of secrets that git would take unnamed
-	Confine         string   `json:"confine,omitempty"`   // the profile by which its asker can confine it; empty: it cannot, or its token may not say so
+	Provider        string     `json:"provider,omitempty"`
+	Model           string     `json:"model,omitempty"`
+	Group           string     `json:"group,omitempty"`
+	Sandboxed       bool       `json:"sandboxed,omitempty"`
+	Subagent        bool       `json:"subagent,omitempty"`
+	ToolDescription string     `json:"toolDescription,omitempty"`
+	Unheard         string     `json:"unheard,omitempty"`   // the runtime, if it hands no notes to its model
+	Terminal        string     `json:"terminal,omitempty"`  // TerminalOpen or TerminalPossible; empty: no terminal
+	Untracked       *Untracked `json:"untracked,omitempty"` // nil: its asker does not look
+	Confine         string     `json:"confine,omitempty"`   // the profile by which its asker can confine it; empty: it cannot, or its token may not say so
 
 	Tool ToolFacts `json:"tool,omitzero"`
 	From AskedFrom `json:"from,omitzero"`

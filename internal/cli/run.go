@@ -79,7 +79,7 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv, confined []
 	defer leave()
 	got, err := c.Create(asking, req, api.CreateOptions{})
 	if untracked != nil && knowsNo("context.untracked", err) { // a desk of an older version
-		req.Context, req.MustAsk = &api.Context{Confine: confined}, true
+		req.Context, req.MustAsk = &api.Context{Confine: confined}, req.MustAsk || untracked.Any()
 		got, err = c.Create(asking, req, api.CreateOptions{})
 	}
 	if confined != nil && knowsNo("context.confine", err) {
@@ -110,6 +110,10 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv, confined []
 		return notRun(a, app.ExitCode(app.ExitError), err)
 	}
 	defer exit()
+	if err := answer.Grew(ctx, untracked, call.Workdir, argv...); err != nil {
+		reportResult(ctx, a, c, got.ID, api.ResultRequest{ClaimID: claim.ClaimID, Status: "failed", Summary: "not run: git could take more files with secrets than before"})
+		return notRun(a, app.ExitCode(app.ExitError), err)
+	}
 	if claim.Confined != nil {
 		return runConfined(ctx, a, c, got.ID, claim, call)
 	}

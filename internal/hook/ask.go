@@ -171,7 +171,7 @@ func (q *question) create(ctx context.Context) (api.Approval, error) {
 	// An older desk does not know these.
 	if x := req.Context; x != nil && (x.From != nil || x.Unheard != "" || x.Confine != nil || x.Untracked != nil) && invalid(err) {
 		said := *x
-		req.MustAsk = req.MustAsk || x.Untracked != nil
+		req.MustAsk = req.MustAsk || x.Untracked.Any()
 		said.Untracked, said.From, said.Unheard, said.Confine, q.call.Confiner = nil, nil, "", nil, nil
 		req.Context = &said
 		a, err = q.desk.Create(ctx, req, opts)

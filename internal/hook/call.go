@@ -37,8 +37,8 @@ type Call struct {
 	From          api.From // which agent that is, and its place, as far as known: claims
 	Typed         bool     // the command may get a terminal, into which things are typed that no hook sees
 
-	Untracked []string // files with secrets that the command could take into a repository; see [api.Context]
-	MustAsk   bool     // a person is asked, as that is not known
+	Untracked *api.Untracked // files with secrets that the command could take into a repository; nil if it has no git
+	MustAsk   bool           // a person is asked, as that is not known
 
 	Unheard string // the runtime's title, if it hands its model no notes; empty if it does
 
@@ -106,7 +106,7 @@ func (c Call) Request() api.CreateRequest {
 	if c.Typed {
 		req.Context.Terminal = "possible"
 	}
-	if len(c.Untracked) > 0 {
+	if c.Untracked != nil {
 		req.Context = cmp.Or(req.Context, &api.Context{})
 		req.Context.Untracked = c.Untracked
 	}

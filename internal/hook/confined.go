@@ -2,6 +2,7 @@ package hook
 
 import (
 	"bytes"
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -199,8 +200,9 @@ func (c Call) with(command string) jsontext.Value {
 		return nil
 	}
 	all["command"] = encode(command)
-	if c.Justification != "" {
-		all["description"] = encode(c.Justification)
+	// What the client shows instead of the command, also to its model.
+	if said := cmp.Or(c.Justification, firstOf(jsontext.Value(c.Params))); said != "" {
+		all["description"] = encode(said)
 	}
 	out, err := jsonv2.Marshal(all, jsonv2.Deterministic(true), jsontext.PreserveRawStrings(true))
 	if err != nil {
@@ -208,6 +210,20 @@ func (c Call) with(command string) jsontext.Value {
 	}
 	return out
 }
+
+// firstOf is the first line of a call's command.
+func firstOf(params jsontext.Value) string {
+	var in struct {
+		Command string `json:"command"`
+	}
+	if jsonv2.Unmarshal(params, &in) != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(in.Command), "\n")
+	return strings.ToValidUTF8(line[:min(len(line), mostDescribed)], "")
+}
+
+const mostDescribed = 200 // bytes of a description
 
 func shellLine(argv []string) string {
 	for i, word := range argv {

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,7 +34,7 @@ func (c Call) Ended() bool {
 // GoesOn reports whether an event after the call says that it goes on in the background, or that its user or the client did
 // not wait for a tool server, which may go on.
 func (c Call) GoesOn() bool {
-	return c.outcome == nil || c.OfServer() && (c.outcome.Summary == "interrupted" || c.outcome.Summary == "timed out")
+	return c.outcome == nil || c.OfServer() && slices.Contains([]string{"interrupted", timedOut, noAnswer}, c.outcome.Summary)
 }
 
 func outcomeOf(status string) *api.ResultRequest { return &api.ResultRequest{Status: status} }
@@ -81,13 +82,26 @@ func (b *body) ranConfined() *api.RanConfined {
 // replacedForm matches what [replaced] makes of a command.
 var replacedForm = lazy.Pattern(`^(?:'[^']*'|[A-Za-z0-9/._-]+) confine --asked `)
 
+// How a call ended of which a tool server may know no end.
+const (
+	timedOut = "timed out"
+	noAnswer = "no answer"
+)
+
+// lostAnswer finds an error of the way to a tool server, such as of a proxy or a closed connection (seen with Claude Code 2.1.330).
+var lostAnswer = lazy.Pattern(`(?i)error posting|ECONN|EPIPE|socket|fetch failed|connection|-3200[01]|aborted|terminated|gateway|HTTP 5\d\d`)
+
 // claudeExit is how the error of a command begins that ended with a status of its own.
 var claudeExit = lazy.Pattern(`^Exit code (\d{1,3})(?:\n|$)`)
 
 func claudeFailure(b *body) *api.ResultRequest {
 	r := b.failure(claudeExit.FindStringSubmatch(b.text("error")))
-	if r.Summary == "" && strings.Contains(b.text("error"), "timed out") {
-		r.Summary = "timed out"
+	switch said := b.text("error"); {
+	case r.Summary != "":
+	case strings.Contains(said, "timed out"):
+		r.Summary = timedOut
+	case lostAnswer.MatchString(said):
+		r.Summary = noAnswer
 	}
 	r.Confined = b.ranConfined()
 	return r

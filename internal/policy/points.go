@@ -31,7 +31,7 @@ func (e *Engine) points(j *judging) []approval.Point {
 	if !ok {
 		return nil
 	}
-	p := pointing{text: bare.Replace(textOf(k) + "\x00" + strings.Join(k.Call.Context.Untracked, "\x00")), sql: map[string]program.Sentence{}}
+	p := pointing{text: bare.Replace(textOf(k) + "\x00" + strings.Join(k.Call.Context.Untracked.All(), "\x00")), sql: map[string]program.Sentence{}}
 	if j.Found.Has(finding.UnknownParameters) {
 		p.unknown(e, &j.Call)
 	}

@@ -202,6 +202,12 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 			v = hook.Verdict{Why: why}
 		}
 	}
+	if v.Allow {
+		if err := Grew(ctx, c.Untracked, c.Workdir, c.Commands()); err != nil {
+			v = hook.Verdict{Why: "approvalbot: " + err.Error()}
+			calls.never(c)
+		}
+	}
 	return s.answer(e.Answer(c, v, f.Silent))
 }
 

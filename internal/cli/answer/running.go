@@ -178,6 +178,13 @@ func (r running) over(c hook.Call) {
 	_ = os.Remove(r.file(c)) // if it stays, no call is confined
 }
 
+// never takes back the note of a call that was denied after it.
+func (r running) never(c hook.Call) {
+	if what, err := os.ReadFile(r.file(c)); r.dir != "" && err == nil && string(what) != lasts {
+		_ = os.Remove(r.file(c)) // if it stays, no call is confined
+	}
+}
+
 // note says something of a call. No hook reads a part of it.
 func note(file, what string) error {
 	aside := file + ".new"

@@ -121,7 +121,11 @@ func TestRunning_CallsOfTheClient(t *testing.T) {
 	require.False(t, free(), "the other call of that name may still run")
 	require.NoError(t, os.Remove(r.file(of("", "twice", ""))))
 
-	for event, more := range map[string]string{"PostToolUseFailure": `"error": "tool timed out after 2s"`, "PostToolUse": `"tool_response": {"interrupted": true}`} {
+	for _, e := range [][2]string{
+		{"PostToolUseFailure", `"error": "tool timed out after 2s"`}, {"PostToolUse", `"tool_response": {"interrupted": true}`},
+		{"PostToolUseFailure", `"error": "Error POSTing to endpoint: {}"`}, {"PostToolUseFailure", `"error": "ECONNRESET: The socket connection was closed unexpectedly"`},
+	} {
+		event, more := e[0], e[1]
 		call := allow(of("mcp__files__move", "m", "{}"))
 		ended := body(t, event, "m", "", more)
 		ended.Tool, ended.Params = call.Tool, call.Params

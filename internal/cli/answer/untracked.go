@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"approvalbot/api"
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/workspace"
 )
@@ -24,36 +25,40 @@ const (
 	untrackedTime  = 3 * time.Second
 	untrackedBytes = 32 << 20 // of names
 	untrackedFiles = 50_000   // in a folder that is no repository yet
-	mostUntracked  = 64       // as many as a desk accepts
-	mostPlaces     = 32       // repositories that a command may go to
+	mostUntracked  = 64       // files and folders, as many as a desk accepts
 	mostWords      = 10_000   // of a command
-	mostName       = 4096     // bytes of a file's path that a desk accepts
+	mostName       = 4096     // bytes of a path that a desk accepts
 )
 
 var (
-	staging = lazy.Pattern(`\bgit\b.*\b(?:add|stage|stash)\b`)
+	// mayBeGit finds git, and what a line may make its name of.
+	mayBeGit = lazy.Pattern("(?i)git|[$`{]")
+	staging  = lazy.Pattern(`(?i)git.*\b(?:add|stage|stash)\b`)
+	begins   = lazy.Pattern(`\binit\b`)
+	// ignores finds what may change, in the command itself, what is ignored or which file a secret lies in.
+	ignores = lazy.Pattern("(?i)ignore|exclude|[$`{]" +
+		`|\b(?:init|clone|switch|checkout|merge|pull|stash\b.*\b(?:add|stage|a|all)|rebase|reset|restore|cherry-pick|apply|am|revert|worktree|submodule|rm|cp|mv|rsync|ln|install|tar|unzip|patch)\b`)
+
 	// settingsOfGit are variables by which git finds its settings, and its programs.
 	settingsOfGit = lazy.Words("PATH HOME XDG_CONFIG_HOME")
-
-	begins = lazy.Pattern(`\binit\b`)
-	// ignores finds what may change, in the command itself, what is ignored or which file a secret lies in.
-	ignores = lazy.Pattern(`(?i)ignore|exclude` +
-		`|\b(?:switch|checkout|merge|pull|stash\b.*\b(?:add|stage)|rebase|reset|restore|cherry-pick|apply|am|revert|cp|mv|rsync|ln|install|tar|unzip|dd|tee|sleep|wait)\b`)
 )
 
-// Untracked gives the files that usually hold secrets, by absolute paths, and that a command could take into a repository
-// although its words do not name them: those that are neither tracked nor ignored in the repositories of its folder and of the
-// folders that it names. texts have all words of the command, dir is absolute. An error means that this is not known. What
-// changes between the look and the command it does not see.
-func Untracked(ctx context.Context, dir string, texts ...string) (files []string, err error) {
+// Untracked gives what git could take into a repository although a command's words do not name it: files that usually hold
+// secrets, in the repositories of its folder and of the folders that it names. It is nil for a command without git, and has no
+// folders if nothing in the command looks as if it staged files: a desk that finds that it does asks. texts have all words of
+// the command, dir is absolute. An error means that this is not known. What changes between the look and the command it does
+// not see.
+func Untracked(ctx context.Context, dir string, texts ...string) (*api.Untracked, error) {
 	var words []string
 	for _, text := range texts {
 		words = append(words, shellWords(text)...)
 	}
 	text := strings.ReplaceAll(strings.Join(words, " "), "\n", " ")
 	switch {
-	case !strings.Contains(text, "git"), !staging.MatchString(text):
+	case !mayBeGit.MatchString(text) && !slices.ContainsFunc(texts, mayBeGit.MatchString):
 		return nil, nil
+	case !staging.MatchString(text):
+		return &api.Untracked{}, nil
 	case len(words) > mostWords:
 		return nil, errTooMany
 	case !filepath.IsAbs(dir):
@@ -61,50 +66,135 @@ func Untracked(ctx context.Context, dir string, texts ...string) (files []string
 	}
 	ctx, stop := context.WithTimeout(ctx, untrackedTime)
 	defer stop()
-	seen := map[string]bool{}
+	own, err := os.MkdirTemp("", "approvalbot-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(own)
+	made := begins.MatchString(text)
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	l := look{own: filepath.Join(own, "git"), dir: dir, real: real, ignored: slices.ContainsFunc(append(texts, text), ignores.MatchString), seen: map[string]bool{}}
 	for at := range places(append(words, texts...), dir) {
-		top := repository(at)
-		if top != "" && begins.MatchString(text) {
-			top = at
-		}
-		if seen[top] {
+		if len(l.folders) == mostUntracked || len(at) > mostName || !utf8.ValidString(at) {
 			continue
 		}
-		seen[top] = true
-		if len(seen) > mostPlaces || ctx.Err() != nil {
-			return nil, errTooMany
-		}
-		var names []string
-		switch {
-		case top != "":
-			names, err = unlisted(ctx, at, !ignores.MatchString(text))
-		}
-		if err == nil && begins.MatchString(text) { // also in a folder that the repository around it ignores
-			names, err = secretsBelow(ctx, at)
-		}
-		if err != nil {
+		l.folders = append(l.folders, at)
+		if err := l.at(ctx, at, made); err != nil {
 			return nil, err
 		}
-		for _, name := range names {
-			file := filepath.Join(at, name)
-			switch {
-			case !workspace.SecretPath(file), slices.Contains(files, file):
-			case len(files) == mostUntracked: // the command may take just the others
-				return nil, errTooMany
-			case !utf8.ValidString(file) || len(file) > mostName:
-				return nil, errors.New("a file that is not tracked has a name that cannot be told")
-			default:
-				files = append(files, file)
-			}
+	}
+	if l.over {
+		l.ignoredFiles = nil
+	} else if l.ignored && l.ignoredFiles == nil {
+		l.ignoredFiles = []string{}
+	}
+	return &api.Untracked{Folders: l.folders, Files: l.files, Ignored: l.ignoredFiles}, nil
+}
+
+// Grew looks again, right before a command runs that was allowed with what was found before it asked. An error says that git
+// could take more now.
+func Grew(ctx context.Context, before *api.Untracked, dir string, texts ...string) error {
+	if before == nil || len(before.Folders) == 0 {
+		return nil
+	}
+	now, err := Untracked(ctx, dir, texts...)
+	if err != nil {
+		return errGrew
+	}
+	all := slices.Concat(before.Files, before.Ignored)
+	seen := func(name string) bool { return slices.Contains(all, name) || slices.Contains(before.Folders, name) }
+	for _, name := range slices.Concat(now.Files, now.Ignored, now.Folders) {
+		if !seen(name) {
+			return errGrew
 		}
 	}
-	return files, nil
+	if before.Ignored != nil && now.Ignored == nil {
+		return errGrew
+	}
+	return nil
 }
+
+var errGrew = errors.New("since it was asked about, git could take more files with secrets into the repository (git status shows them); make the same call again")
+
+// look is one look at what is not tracked.
+type look struct {
+	own                 string // a folder in place of each repository's
+	dir, real           string // the command's, and without links
+	ignored             bool   // also at what git ignores
+	over                bool   // there is more of that than a desk accepts, or it is not known
+	seen                map[string]bool
+	folders             []string
+	files, ignoredFiles []string
+}
+
+// at looks in the repository of a folder. made: the command may make the folder a repository, with all that is in it.
+func (l *look) at(ctx context.Context, dir string, made bool) error {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	top := repository(real)
+	key := top
+	if rel, err := filepath.Rel(l.dir, dir); made || err != nil || real != filepath.Join(l.real, rel) { // by a link its files have other names
+		key = dir
+	}
+	if l.seen[key] {
+		return nil
+	}
+	l.seen[key] = true
+	var names, ignored, below []string
+	if top == "" {
+		l.over = l.over || !made
+	} else {
+		names, err = unlisted(ctx, l.own, top, real, true)
+	}
+	if err == nil && top != "" && l.ignored {
+		ignored, err = unlisted(ctx, l.own, top, real, false)
+	}
+	if err == nil && made {
+		below, err = secretsBelow(ctx, dir)
+	}
+	if err != nil {
+		return err
+	}
+	if top == "" {
+		names = below
+	}
+	ignored = append(ignored, below...)
+	for _, name := range names {
+		file := filepath.Join(dir, name)
+		switch {
+		case !workspace.SecretPath(file), slices.Contains(l.files, file):
+		case len(l.files) == mostUntracked: // the command may take just the others
+			return errTooMany
+		case !tellable(file):
+			return errors.New("a file that is not tracked has a name that cannot be told")
+		default:
+			l.files = append(l.files, file)
+		}
+	}
+	for _, name := range ignored {
+		file := filepath.Join(dir, name)
+		if !workspace.SecretPath(file) || slices.Contains(l.files, file) || slices.Contains(l.ignoredFiles, file) {
+			continue
+		}
+		if l.over = l.over || len(l.ignoredFiles) == mostUntracked || !tellable(file); !l.over {
+			l.ignoredFiles = append(l.ignoredFiles, file)
+		}
+	}
+	return nil
+}
+
+func tellable(path string) bool { return utf8.ValidString(path) && len(path) <= mostName }
 
 // places are a command's folder, and those that it may go to: each that one of its words names, from there or from the one
 // before.
 func places(words []string, dir string) iter.Seq[string] {
 	return func(yield func(string) bool) {
+		seen := map[string]bool{dir: true}
 		if !yield(dir) {
 			return
 		}
@@ -116,9 +206,10 @@ func places(words []string, dir string) iter.Seq[string] {
 					next = filepath.Clean(word)
 				}
 				if info, err := os.Stat(next); err == nil && info.IsDir() {
-					if at = next; !yield(next) {
+					if at = next; !seen[next] && !yield(next) {
 						return
 					}
+					seen[next] = true
 					break
 				}
 			}
@@ -169,30 +260,35 @@ const signs = " \t\r\n`;|&()<>={}\"'"
 
 // repository is the folder with a .git that a folder is in; empty if it is in none.
 func repository(dir string) string {
-	for range gitDepth {
+	for {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			return dir
 		}
 		if dir == filepath.Dir(dir) {
-			break
+			return ""
 		}
 		dir = filepath.Dir(dir)
 	}
-	return ""
 }
 
 // unlisted gives the files of a repository that are not tracked, relative to a folder in it; if that is wanted, without the
-// ignored ones. git starts no program of the repository's for it.
-func unlisted(ctx context.Context, dir string, unignored bool) ([]string, error) {
-	args := []string{"-C", dir, "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "ls-files", "--others", "-z"}
+// ignored ones. A repository's settings can name programs that git runs, so it gets settings of our own in own, and of the
+// repository the index, the objects and what is excluded.
+func unlisted(ctx context.Context, own, top, dir string, unignored bool) ([]string, error) {
+	args := []string{"-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c", "core.hooksPath=/dev/null", "ls-files", "--others", "-z"}
 	if unignored {
 		args = append(args, "--exclude-standard")
 	}
+	index, objects, err := borrow(own, top)
+	if err != nil {
+		return nil, err
+	}
 	cmd := exec.CommandContext(ctx, "git", append(args, "--", ":/")...)
-	cmd.Env = []string{"GIT_OPTIONAL_LOCKS=0", "LC_ALL=C"}
+	cmd.Dir = dir
+	cmd.Env = []string{"GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C", "GIT_DIR=" + own, "GIT_WORK_TREE=" + top, "GIT_INDEX_FILE=" + index,
+		"GIT_OBJECT_DIRECTORY=" + objects}
 	for _, pair := range os.Environ() {
-		name, _, _ := strings.Cut(pair, "=")
-		if settingsOfGit.Has(name) || strings.HasPrefix(name, "GIT_CONFIG") {
+		if name, _, _ := strings.Cut(pair, "="); settingsOfGit.Has(name) || strings.HasPrefix(name, "GIT_CONFIG") {
 			cmd.Env = append(cmd.Env, pair)
 		}
 	}
@@ -218,6 +314,41 @@ func unlisted(ctx context.Context, dir string, unignored bool) ([]string, error)
 		names = append(names, string(name))
 	}
 	return names, nil
+}
+
+// borrow makes a folder the repository of the files below top, without its settings, and gives the paths of its index and its
+// objects.
+func borrow(own, top string) (index, objects string, err error) {
+	folder, err := filepath.EvalSymlinks(filepath.Join(top, ".git"))
+	if err != nil {
+		return "", "", err
+	}
+	at := func(from, to string) string {
+		if filepath.IsAbs(to) {
+			return to
+		}
+		return filepath.Join(from, to)
+	}
+	if to, ok := strings.CutPrefix(firstLine(folder), "gitdir: "); ok { // of a worktree, or of a submodule
+		folder = at(filepath.Dir(folder), to)
+	}
+	common := folder
+	if to := firstLine(filepath.Join(folder, "commondir")); to != "" {
+		common = at(folder, to)
+	}
+	settings := "[core]\n\trepositoryFormatVersion = 0\n"
+	if text, err := os.ReadFile(filepath.Join(common, "config")); err == nil && bytes.Contains(bytes.ToLower(text), []byte("sha256")) {
+		settings = "[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = sha256\n"
+	}
+	err = errors.Join(os.RemoveAll(own), os.MkdirAll(filepath.Join(own, "refs"), 0o700), os.Mkdir(filepath.Join(own, "info"), 0o700),
+		os.WriteFile(filepath.Join(own, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600), os.WriteFile(filepath.Join(own, "config"), []byte(settings), 0o600),
+		os.Symlink(filepath.Join(common, "info", "exclude"), filepath.Join(own, "info", "exclude")))
+	shared, globErr := filepath.Glob(filepath.Join(folder, "sharedindex.*"))
+	err = errors.Join(err, globErr)
+	for _, file := range shared {
+		err = errors.Join(err, os.Symlink(file, filepath.Join(own, filepath.Base(file))))
+	}
+	return filepath.Join(folder, "index"), filepath.Join(common, "objects"), err
 }
 
 var errTooMany = errors.New("there are too many files that are not tracked")

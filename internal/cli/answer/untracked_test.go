@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,54 +37,71 @@ func TestUntracked(t *testing.T) {
 	}
 	write("app/sub/tracked.pem", "x")
 	git(t, app, "add", "sub/tracked.pem")
+	deep := filepath.Join(app, strings.Repeat("d/", 40), "d")
+	require.NoError(t, os.MkdirAll(deep, 0o700))
+	require.NoError(t, os.Symlink(filepath.Join(app, "sub"), filepath.Join(root, "link")))
+	require.NoError(t, os.Symlink("sub", filepath.Join(app, "l4")))
 	at := func(names ...string) (all []string) {
 		for _, n := range names {
 			all = append(all, filepath.Join(root, n))
 		}
 		return all
 	}
-	unignored := at("app/sub/a b.pem", "app/sub/id_rsa")
+	unignored, ignored := at("app/sub/a b.pem", "app/sub/id_rsa"), at("app/.env", "app/ignored/x.key")
 	for _, c := range []struct {
-		line, dir string
-		want      []string
+		line, dir              string
+		folders, want, ignored []string
 	}{
-		{"git add .", app, unignored},
-		{"git add .", filepath.Join(app, "sub"), unignored},
-		{"git stash -u", app, unignored},
-		{"echo > .gitignore; git add .", app, append(at("app/.env", "app/ignored/x.key"), unignored...)},
-		{"git -c core.excludesFile=/dev/null add .", app, append(at("app/.env", "app/ignored/x.key"), unignored...)},
-		{"cd ../other && git add .", app, append(unignored, at("other/.env")...)},
-		{"(cd app; cd sub)\ngit -C other add -A", root, append(unignored, at("other/.env")...)},
-		{"cd '" + other + "' && git add .", root, at("other/.env")},
-		{"git init && git add .", bare, at("new/.env")},
-		{"git add .", bare, nil},
-		{"cd ignored && git init && git add .", app, append(at("app/ignored/x.key", "app/.env", "app/sub/tracked.pem"), unignored...)},
-		{"git status", app, nil},
-		{"make add", app, nil},
-		{"git 'ad'd .", app, unignored},
-		{`g\it "a"dd .`, app, unignored},
-		{"sh -c 'cd ../other && git add .'", app, append(unignored, at("other/.env")...)},
-		{"cd 'my repo' && git add .", root, at("my repo/.env")},
-		{`cd my\ repo && git add .`, root, at("my repo/.env")},
-		{"git stash -q; git switch other && git add .", app, append(at("app/.env", "app/ignored/x.key"), unignored...)},
-		{"cp -r sub x && git add x", app, append(at("app/.env", "app/ignored/x.key"), unignored...)},
+		{"git add .", app, at("app"), unignored, nil},
+		{"git add .", filepath.Join(app, "sub"), at("app/sub"), unignored, nil},
+		{"git stash -u", app, at("app"), unignored, nil},
+		{"echo > .gitignore; git add .", app, at("app"), unignored, ignored},
+		{"git -c core.excludesFile=/dev/null add .", app, at("app"), unignored, ignored},
+		{"cd ../other && git add .", app, at("app", "other"), append(unignored, at("other/.env")...), nil},
+		{"(cd app; cd sub)\ngit -C other add -A", root, at("", "app", "app/sub", "other"), append(unignored, at("other/.env")...), nil},
+		{"cd '" + other + "' && git add .", root, at("", "other"), at("other/.env"), nil},
+		{"git init && git add .", bare, at("new"), at("new/.env"), at("new/.env")[:0]},
+		{"git add .", bare, at("new"), nil, nil},
+		{"cd ignored && git init && git add .", app, at("app", "app/ignored"), unignored, append(at("app/sub/tracked.pem"), append(ignored, unignored...)...)},
+		{"git add -A && git commit -m init", app, at("app"), unignored, append(at("app/sub/tracked.pem"), append(ignored, unignored...)...)},
+		{"git 'ad'd .", app, at("app"), unignored, nil},
+		{`g\it "a"dd .`, app, at("app"), unignored, nil},
+		{"sh -c 'cd ../other && git add .'", app, at("app", "other"), append(unignored, at("other/.env")...), nil},
+		{"cd 'my repo' && git add .", root, at("", "my repo"), at("my repo/.env"), nil},
+		{`cd my\ repo && git add .`, root, at("", "my repo"), at("my repo/.env"), nil},
+		{"git stash -q; git switch other && git add .", app, at("app"), unignored, ignored},
+		{"cp -r sub x && git add x", app, at("app", "app/sub"), unignored, ignored},
+		{"git -C link add .", root, at("", "link"), at("link/a b.pem", "link/id_rsa"), nil},
+		{"cd l4 && git add .", app, at("app", "app/l4"), append(unignored, at("app/l4/a b.pem", "app/l4/id_rsa")...), nil},
+		{"git add .", deep, []string{deep}, unignored, nil},
 	} {
 		got, err := Untracked(t.Context(), c.dir, c.line)
 		require.NoError(t, err, c.line)
-		require.ElementsMatch(t, c.want, got, c.line)
+		require.ElementsMatch(t, c.folders, got.Folders, c.line)
+		require.ElementsMatch(t, c.want, got.Files, c.line)
+		require.Subset(t, append(c.ignored, c.want...), got.Ignored, c.line)
+		require.Subset(t, append(got.Ignored, got.Files...), c.ignored, c.line)
+		require.Equal(t, c.ignored == nil, got.Ignored == nil, c.line)
+	}
+	for line, looks := range map[string]bool{"make add": false, "ls": false, "git status": true, "g$x add .": true, "GIT log": true} {
+		got, err := Untracked(t.Context(), app, line)
+		require.NoError(t, err)
+		require.Equal(t, looks, got != nil, line)
+		require.False(t, got.Any(), line)
 	}
 
 	got, err := Untracked(t.Context(), root, "git", "-C", "my repo", "add", ".")
 	require.NoError(t, err)
-	require.Equal(t, at("my repo/.env"), got, "words that are no line")
+	require.Equal(t, at("my repo/.env"), got.Files, "words that are no line")
 	many := "git add ."
-	for i := range mostPlaces + 1 {
-		dir := filepath.Join(root, "many", strconv.Itoa(i), ".git")
+	for i := range mostUntracked + 1 {
+		dir := filepath.Join(root, "many", strconv.Itoa(i))
 		require.NoError(t, os.MkdirAll(dir, 0o700))
-		many += " " + filepath.Dir(dir)
+		many += " " + dir
 	}
-	_, err = Untracked(t.Context(), root, many)
-	require.Error(t, err)
+	got, err = Untracked(t.Context(), root, many)
+	require.NoError(t, err)
+	require.Len(t, got.Folders, mostUntracked, "a desk asks about the others")
 
 	marker := filepath.Join(root, "ran")
 	write("app/monitor", "#!/bin/sh\ntouch "+marker+"\n")
@@ -92,6 +110,37 @@ func TestUntracked(t *testing.T) {
 	_, err = Untracked(t.Context(), app, "git add .")
 	require.NoError(t, err)
 	require.NoFileExists(t, marker, "a repository starts nothing")
+
+	git(t, app, "config", "--unset", "core.fsmonitor")
+
+	// What is not there would be fetched, by a program that the repository names.
+	write("app/sub/.gitignore", "*.pem\n")
+	git(t, app, "add", "sub/.gitignore")
+	git(t, app, "update-index", "--skip-worktree", "sub/.gitignore")
+	hash := strings.TrimSpace(git(t, app, "rev-parse", ":sub/.gitignore"))
+	require.NoError(t, os.Remove(filepath.Join(app, "sub/.gitignore")))
+	require.NoError(t, os.Remove(filepath.Join(app, ".git/objects", hash[:2], hash[2:])))
+	for _, pair := range [][2]string{{"core.repositoryFormatVersion", "1"}, {"extensions.partialClone", "o"}, {"remote.o.promisor", "true"}, {"remote.o.url", "/"}, {"remote.o.uploadpack", "touch " + marker + "; #"}} {
+		git(t, app, "config", pair[0], pair[1])
+	}
+	_, _ = Untracked(t.Context(), app, "git add .")
+	require.NoFileExists(t, marker, "a repository starts nothing")
+
+	tree, split := filepath.Join(root, "tree"), filepath.Join(root, "split")
+	git(t, root, "init", "-q", "-b", "main", split)
+	write("split/a.go", "x")
+	write("split/.gitignore", "/ignored.pem\n")
+	write("split/.git/info/exclude", "/excluded.pem\n")
+	git(t, split, "add", ".")
+	git(t, split, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "one")
+	git(t, split, "worktree", "add", "-q", tree)
+	git(t, split, "update-index", "--split-index")
+	for _, name := range []string{"split/ignored.pem", "split/excluded.pem", "split/x.pem", "tree/ignored.pem", "tree/excluded.pem", "tree/x.pem"} {
+		write(name, "x")
+	}
+	got, err = Untracked(t.Context(), split, "git add .; cd ../tree; git add .")
+	require.NoError(t, err)
+	require.ElementsMatch(t, at("split/x.pem", "tree/x.pem"), got.Files)
 
 	_, err = Untracked(t.Context(), "app", "git add .")
 	require.ErrorContains(t, err, "not known where")
@@ -107,5 +156,5 @@ func TestUntracked(t *testing.T) {
 	t.Setenv("PATH", "")
 	got, err = Untracked(t.Context(), app, "git add .")
 	require.NoError(t, err, "without git nothing is taken")
-	require.Empty(t, got)
+	require.Empty(t, got.Files)
 }

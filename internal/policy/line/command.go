@@ -145,7 +145,7 @@ func (s *Reading) rule(f frame, judge command.Rule, base string, args []workspac
 		s.apply(f, &x.Effects[i])
 	}
 	s.emptied(x.Effects)
-	if base == "git" {
+	if s.unignored(base, args, x.Effects); base == "git" {
 		s.takesUntracked(f, args)
 	}
 	if base == "tee" {

@@ -30,6 +30,7 @@ type flow struct {
 	// which files there are
 	read      []readAt         // they were read
 	renamedTo []string         // files were renamed to these
+	unignores bool             // git may ignore other files than before
 	logs      []string         // the names of logs that were written
 	writes    bool             // a file was written that may be code
 	written   bool             // the same, by an earlier statement
@@ -70,6 +71,7 @@ func (s *flow) output(w workspace.Word) {
 // file; a log only if it is named.
 func (s *flow) content(w workspace.Word) {
 	s.Write(w)
+	s.unignores = s.unignores || w.Kind != workspace.Literal || ignoring(w)
 	ext, device := path.Ext(w.Text), workspace.Sink(w.Text) || strings.HasPrefix(w.Text, "/dev/")
 	kept := !device && !s.Place.IsScratch(w) && ext != ".out"
 	s.saves = s.saves || kept && !language.InertFile(w.Text)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"approvalbot/internal/approval"
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
@@ -19,8 +20,8 @@ type Reader struct {
 	Paths *[]File // the paths that operators' rules ask about are added to it; may be nil
 	globs int     // bytes of globs that were read; see alternatives
 
-	// Untracked are absolute paths of files that usually hold secrets, and that git could take into a repository unnamed.
-	Untracked []string
+	// Untracked are files that usually hold secrets, and that git could take into a repository unnamed. Nil: that is not known.
+	Untracked *approval.Untracked
 
 	// Noted is told which findings come from a path, an address or a name; nil: that is not noted.
 	Noted func(codes finding.Set, text string)

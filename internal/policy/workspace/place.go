@@ -261,6 +261,14 @@ func Both(a, b []string) []string {
 	return next
 }
 
+// Here gives the absolute directories in one of which the line is; none if that is not known.
+func (p *Place) Here() []string {
+	if p.lost || p.Away {
+		return nil
+	}
+	return p.Dirs
+}
+
 // AtRoot reports whether the call can only be in a workspace itself, not in a directory
 // below it.
 func (p *Place) AtRoot() bool {

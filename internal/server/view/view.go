@@ -48,8 +48,15 @@ func ContextOf(x *api.Context) approval.CallContext {
 		return approval.CallContext{}
 	}
 	return approval.CallContext{Provider: x.Provider, Model: x.Model, Group: x.Group,
-		Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription, Unheard: x.Unheard, Terminal: x.Terminal, Untracked: x.Untracked,
+		Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription, Unheard: x.Unheard, Terminal: x.Terminal, Untracked: untrackedOf(x.Untracked),
 		Tool: toolOf(x.Tool), From: fromOf(x.From)}
+}
+
+func untrackedOf(x *api.Untracked) *approval.Untracked {
+	if x == nil {
+		return nil
+	}
+	return &approval.Untracked{Folders: x.Folders, Files: x.Files, Ignored: x.Ignored}
 }
 
 // Confine is the profile by which the asker of a call can confine it. Only doors that tell it of
