@@ -22,9 +22,9 @@ import (
 // gitTime is how long git may take to answer.
 var gitTime = 10 * time.Second
 
-// git asks the host's git far from any repository, with nothing of the caller's environment but the home: what
-// a call could have written has no say in how it runs.
-func git(ctx context.Context, input string, env []string, words ...string) (string, error) {
+// git asks the host's git in a folder, with nothing of the caller's environment but the home. env names a repository of our own:
+// what a call could have written has no say in how it runs.
+func git(ctx context.Context, dir string, env []string, words ...string) (string, error) {
 	file, err := program("git")
 	if err != nil {
 		return "", err
@@ -32,7 +32,7 @@ func git(ctx context.Context, input string, env []string, words ...string) (stri
 	ctx, stop := context.WithTimeout(ctx, gitTime)
 	defer stop()
 	cmd := exec.CommandContext(ctx, file, words...)
-	cmd.Dir, cmd.Stdin, cmd.WaitDelay = "/", strings.NewReader(input), time.Second
+	cmd.Dir, cmd.WaitDelay = dir, time.Second
 	cmd.Env = append(env, "PATH=/usr/bin:/bin", "LC_ALL=C", "GIT_NO_LAZY_FETCH=1", "HOME="+os.Getenv("HOME"))
 	said, err := cmd.Output()
 	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {

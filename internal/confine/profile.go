@@ -3,7 +3,6 @@
 package confine
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha1"
 	"errors"
@@ -151,10 +150,11 @@ func (w *Watch) mounted() (out []string) {
 	return out
 }
 
-// unknown are the secrets of the workspace without those whose exact content is in its repository, which is shown.
+// unknown are the secrets of the workspace without those whose exact content its repository tracks under that name. Anywhere
+// else among its objects a content may be that an agent guessed.
 func (w *Watch) unknown(ctx context.Context) []string {
-	var known []string
-	var ask bytes.Buffer
+	sums := map[string]string{}
+	words := []string{"ls-files", "-s", "-z", "--"}
 	for _, rel := range w.Secrets {
 		err := w.looks.content(rel)
 		if err != nil {
@@ -164,56 +164,33 @@ func (w *Watch) unknown(ctx context.Context) []string {
 		if err != nil {
 			continue
 		}
-		sum := sha1.Sum(append(fmt.Appendf(nil, "blob %d\x00", len(text)), text...))
-		fmt.Fprintf(&ask, "%x\n", sum)
-		known = append(known, rel)
+		sums[rel] = fmt.Sprintf("%x", sha1.Sum(append(fmt.Appendf(nil, "blob %d\x00", len(text)), text...)))
+		words = append(words, rel)
 	}
-	if len(known) == 0 || !w.before.Repos[".git"] || !w.ownObjects() {
+	index := filepath.Join(w.Root, ".git/index")
+	if info, err := os.Lstat(index); len(sums) == 0 || !w.before.Repos[".git"] || err != nil || !info.Mode().IsRegular() {
 		return w.Secrets
 	}
-	// A repository of our own, so that only the objects are the workspace's: no setting, no HEAD.
+	// A repository of our own, so that only the index is the workspace's: no setting, no HEAD.
 	own := w.path("git")
-	err := errors.Join(os.MkdirAll(filepath.Join(own, "refs"), 0700),
+	err := errors.Join(os.MkdirAll(filepath.Join(own, "refs"), 0700), os.MkdirAll(filepath.Join(own, "objects"), 0700),
 		os.WriteFile(filepath.Join(own, "HEAD"), []byte("ref: refs/heads/main\n"), 0600))
 	if err != nil {
 		return w.Secrets
 	}
-	env := []string{"GIT_DIR=" + own, "GIT_OBJECT_DIRECTORY=" + filepath.Join(w.Root, ".git/objects"),
+	env := []string{"GIT_DIR=" + own, "GIT_WORK_TREE=" + w.Root, "GIT_INDEX_FILE=" + index, "GIT_LITERAL_PATHSPECS=1", "GIT_OPTIONAL_LOCKS=0",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}
-	said, _ := git(ctx, ask.String(), env, "cat-file", "--batch-check=%(objecttype)") // without an answer all are hidden
-	for i, line := range strings.Split(said, "\n") {
-		if line == "blob" && i < len(known) {
-			at := slices.Index(w.Secrets, known[i])
+	said, _ := git(ctx, w.Root, env, words...) // without an answer all are hidden
+	for entry := range strings.SplitSeq(said, "\x00") {
+		about, rel, _ := strings.Cut(entry, "\t")
+		fields := strings.Fields(about) // mode, hash, stage
+		if len(fields) == 3 && fields[2] == "0" && sums[rel] == fields[1] {
+			at := slices.Index(w.Secrets, rel)
 			w.Secrets = slices.Delete(w.Secrets, at, at+1)
-			w.looks.shows(known[i])
+			w.looks.shows(rel)
 		}
 	}
 	return w.Secrets
-}
-
-// ownObjects reports whether all objects of the workspace's repository lie in it: those that lie outside, by way of alternates or
-// links, no call can read.
-func (w *Watch) ownObjects() bool {
-	root, err := os.OpenRoot(w.Root)
-	if err != nil {
-		return false
-	}
-	defer root.Close()
-	const objects = ".git/objects"
-	if info, err := root.Lstat(objects); err != nil || !info.IsDir() {
-		return false
-	}
-	if _, err := root.Lstat(objects + "/info/alternates"); !errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
-	for _, dir := range []string{objects, objects + "/pack"} {
-		all, err := fs.ReadDir(root.FS(), dir)
-		link := func(e fs.DirEntry) bool { return e.Type() == fs.ModeSymlink }
-		if err != nil && !errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(all, link) {
-			return false
-		}
-	}
-	return true
 }
 
 // read gives a small file of the workspace that is reached through no link.

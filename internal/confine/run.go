@@ -492,9 +492,11 @@ func untilSignal(ctx context.Context) (context.Context, func()) {
 }
 
 // limits are set for the command alone, as the wrapper must go on: no more processes and descriptors than a build needs (the
-// kernel takes long to close very many of files that have many locks), no memory images of what died. Of those one byte is the limit: with none the kernel starts a program of the host's that takes them
-// (core(5), core_pattern).
+// kernel takes long to close very many of files that have many locks), no memory images of what died. Of those one byte is the
+// limit: with none the kernel starts a program of the host's that takes them, and one that listens at a socket gets them with any
+// limit (core(5), core_pattern). So what they hold is limited too, which the command's /proc does not let it change.
 func limits() {
+	_ = os.WriteFile("/proc/self/coredump_filter", []byte("0"), 0) // a kernel without it makes none
 	for resource, most := range map[int]uint64{unix.RLIMIT_NPROC: 4096, unix.RLIMIT_NOFILE: 4096, unix.RLIMIT_CORE: 1} {
 		var l unix.Rlimit
 		if unix.Getrlimit(resource, &l) == nil {

@@ -311,7 +311,7 @@ try: fcntl.ioctl(b, 0x5423, bytes([27, 0, 0, 0])); print("went")
 except OSError as e: print(errno.errorcode[e.errno])
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
-for call in (425, 463, 469, 1000, 0x40000027): print(call, libc.syscall(call, 0, 0, 0, 0, 0, 0), errno.errorcode[ctypes.get_errno()])
+for call in (425, 444, 445, 446, 463, 469, 1000, 0x40000027): print(call, libc.syscall(call, 0, 0, 0, 0, 0, 0), errno.errorcode[ctypes.get_errno()])
 import socket
 net = socket.socket()
 for request in (0x8940, 0x8941, 0x8982, 0x8983, 0x8912):
@@ -319,9 +319,9 @@ for request in (0x8940, 0x8941, 0x8982, 0x8983, 0x8912):
     except OSError as e: print(hex(request), errno.errorcode[e.errno])
 print(libc.prctl(22, 2, 0, 0, 0), errno.errorcode[ctypes.get_errno()])'`)
 	require.Contains(t, said, "0xc028660f ENOTTY\n0x6611 ENOTTY\n0xc0c0586d ENOTTY\n0x40285881 ENOTTY\n0xc020f509 ENOTTY\n0x40046602 ENOTTY\n0x5412 ENOTTY\n0x541c ENOTTY\n(0, 0) 7 True\nENOTTY\n"+
-		"425 -1 ENOSYS\n463 -1 ENOSYS\n469 -1 ENOSYS\n1000 -1 ENOSYS\n1073741863 -1 ENOSYS\n"+
+		"425 -1 ENOSYS\n444 -1 ENOSYS\n445 -1 ENOSYS\n446 -1 ENOSYS\n463 -1 ENOSYS\n469 -1 ENOSYS\n1000 -1 ENOSYS\n1073741863 -1 ENOSYS\n"+
 		"0x8940 ENOTTY\n0x8941 ENOTTY\n0x8982 ENOTTY\n0x8983 ENOTTY\nwent\n-1 EINVAL\n",
-		"io_uring_setup, setxattrat, file_setattr, what no kernel has yet, getpid of x32, and a filter of its own: the kernel logs for which it kills")
+		"io_uring_setup, those of Landlock, setxattrat, file_setattr, what no kernel has yet, getpid of x32, and a filter of its own: the kernel logs for which it kills")
 }
 
 // K4: an end that is asked for comes, though the output is read by no program.
@@ -485,9 +485,10 @@ while True: open("alive","a").write("x")'`,
 	_ = victim.Process.Kill()
 	_ = victim.Wait()
 
-	said, _ = m.confined(t, `dd if=/dev/zero of=/tmp/x bs=1M count=1100 2>&1; dd if=/dev/zero of=$HOME/x bs=1M count=1100 2>&1; python3 -c 'import resource as r; r.setrlimit(r.RLIMIT_CORE, (0, 0)); print(r.getrlimit(r.RLIMIT_NPROC)[1], r.getrlimit(r.RLIMIT_NOFILE)[1], *r.getrlimit(r.RLIMIT_CORE))'`)
+	said, _ = m.confined(t, `dd if=/dev/zero of=/tmp/x bs=1M count=1100 2>&1; dd if=/dev/zero of=$HOME/x bs=1M count=1100 2>&1; python3 -c 'import resource as r; r.setrlimit(r.RLIMIT_CORE, (0, 0)); print(r.getrlimit(r.RLIMIT_NPROC)[1], r.getrlimit(r.RLIMIT_NOFILE)[1], *r.getrlimit(r.RLIMIT_CORE), int(open("/proc/self/coredump_filter").read(), 16)); open("/proc/self/coredump_filter", "w")'`)
 	require.Equal(t, 2, strings.Count(said, "No space left"), said)
-	require.Contains(t, said, "4096 4096 1 1\n", "without a limit of one byte, the host's core_pattern may start a program")
+	require.Contains(t, said, "4096 4096 1 1 0\n", "without a limit of one byte, the host's core_pattern may start a program")
+	require.Contains(t, said, "Read-only file system", "what a core file holds the command cannot set")
 	said, _ = m.confined(t, `python3 -c '
 import ctypes, errno, os
 libc = ctypes.CDLL(None, use_errno=True)

@@ -220,10 +220,11 @@ func (w *walker) below(fd int, name, child string, p place, depth int) error {
 // private reports a usual secret. In a folder .git branches have any names.
 func (p place) private() bool {
 	top, _, _ := strings.Cut(p.Under, "/")
-	_, name := splitPath(p.Under)
+	dir, name := splitPath(p.Under)
 	branch := p.Git && (top == "refs" || top == "logs" || top == "objects") && !strings.HasPrefix(name, ".") // as a branch does
 	key := p.Git && workspace.AnyPart(p.Under, func(c string) bool { return c == "git-crypt" })
-	key = key || p.Git && name == "config" && (top == "svn" || top == "lfs") // of programs that git does without
+	_, last := splitPath(dir)
+	key = key || p.Git && name == "config" && (last == "svn" || last == "lfs") // of programs that git does without
 	return key || !branch && workspace.Private(p.Under)
 }
 

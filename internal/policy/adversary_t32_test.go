@@ -94,6 +94,15 @@ func TestAdversary_T32_FilesBehindOptions(t *testing.T) {
 	})
 }
 
+// TestAdversary_T32_CopiesOfSecrets: editors and tools give copies names of their own.
+func TestAdversary_T32_CopiesOfSecrets(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{
+		"cat secrets/prod.json~", "cat secrets/.prod.json.swp", "cat passwords.txt~", "cat terraform.tfstate.1700000000.backup", "cat .wp-config.php.swp", "cat '#.env#'", "cat .secrets.yml.swp", "cat db-password.txt.orig",
+		"cat '.#.env'", "cat prod.key-20260131", "cat k.pem.~2~", "cat k.pem_old",
+	}, []string{"cat src/main.go~", "cat README.md.bak", "cat '#main.go#'", "cat CHANGELOG-20260131", "cat secrets/app.go~"})
+}
+
 // TestAdversary_T32_FilesOfAnyKind: a tool that is told to take other files than those of its language shows lines of them.
 func TestAdversary_T32_FilesOfAnyKind(t *testing.T) {
 	t.Parallel()

@@ -30,9 +30,9 @@ func TestProductionAsks(t *testing.T) {
 func TestSettingsThatRunCodeAsk(t *testing.T) {
 	t.Parallel()
 	e := engine(t)
-	for _, file := range []string{".tool-versions", "bunfig.toml", ".bundle/config", ".npmrc", ".envrc", ".mise.toml", "mise.local.toml", "rust-toolchain.toml", "rust-toolchain", ".yarn/releases/yarn.cjs", ".pnp.cjs", "web/.pnpmfile.cjs", ".bazelrc", ".jvmopts", ".pdbrc", "devbox.json"} {
+	for _, file := range []string{".tool-versions", ".gitattributes", "bunfig.toml", ".bundle/config", ".npmrc", ".envrc", ".mise.toml", "mise.local.toml", "rust-toolchain.toml", "rust-toolchain", ".yarn/releases/yarn.cjs", ".pnp.cjs", "web/.pnpmfile.cjs", ".bazelrc", ".jvmopts", ".pdbrc", "devbox.json"} {
 		checkLines(t, e, []row{{"echo x > " + file, "R3"}, {"cp a.txt " + file, "R3"}, {"sed -i s/a/b/ " + file, "R3"}})
 	}
 	checkLines(t, e, lines("R0", "cat .tool-versions", "ls .yarn", "cat bunfig.toml", "grep channel rust-toolchain.toml"))
-	checkLines(t, e, lines("R1", "git add .tool-versions .yarn", "echo x > .gitattributes", "echo x > yarn.txt"))
+	checkLines(t, e, lines("R1", "git add .tool-versions .yarn", "echo x > .gitignore", "echo x > yarn.txt"))
 }

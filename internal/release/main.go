@@ -141,8 +141,7 @@ func (r *release) program(p platform, name string) ([]byte, error) {
 	out := filepath.Join(r.dist, "binary")
 	defer os.Remove(out) // the file does not exist if the build fails
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=true",
-		"-gcflags=approvalbot/internal/web=-l", "-gcflags=approvalbot/internal/cli/...=-l", "-gcflags=approvalbot/internal/hook/...=-l", "-gcflags=approvalbot/internal/config/...=-l", "-gcflags=github.com/go-webauthn/...=-l", "-gcflags=github.com/antlr4-go/...=-l", "-gcflags=google.golang.org/protobuf/...=-l", "-gcflags=github.com/pressly/goose/...=-l", "-gcflags=github.com/pelletier/go-toml/...=-l", "-gcflags=github.com/spf13/...=-l", "-gcflags=github.com/arran4/golang-ical/...=-l", "-gcflags=github.com/coreos/go-oidc/...=-l", "-gcflags=github.com/modelcontextprotocol/...=-l", "-gcflags=github.com/fxamacker/...=-l",
-		"-gcflags=approvalbot/internal/daemon=-l",
+		"-gcflags=approvalbot/internal/web=-l", "-gcflags=approvalbot/internal/cli/...=-l", "-gcflags=approvalbot/internal/hook/...=-l", "-gcflags=approvalbot/internal/config/...=-l", "-gcflags=github.com/go-webauthn/...=-l", "-gcflags=github.com/antlr4-go/...=-l", "-gcflags=google.golang.org/protobuf/...=-l", "-gcflags=github.com/pressly/goose/...=-l", "-gcflags=github.com/pelletier/go-toml/...=-l", "-gcflags=github.com/spf13/...=-l", "-gcflags=github.com/arran4/golang-ical/...=-l", "-gcflags=github.com/coreos/go-oidc/...=-l", "-gcflags=github.com/modelcontextprotocol/...=-l", "-gcflags=github.com/fxamacker/...=-l", "-gcflags=approvalbot/internal/daemon=-l",
 		"-ldflags", "-s -w -buildid= -X main.version="+r.version, "-o", out, "./cmd/"+name)
 	cmd.Dir = r.root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=", "GOWORK=off")

@@ -58,7 +58,19 @@ func SecretLower(file string) bool {
 	if AnyPart(file, secretName) || secretPlace(file) {
 		return true
 	}
-	return secretBases.Has(strings.ReplaceAll(base, " ", "_")) || secretData(base) || dataAmongSecrets(file) || secretWord(file)
+	if isSecretData(file, base) || secretWord(file) {
+		return true
+	}
+	plain := withoutCopy(base)
+	if plain == base {
+		return false
+	}
+	dir := file[:len(file)-len(base)]
+	return isSecretData(dir+plain, plain) || plain[0] == '.' && len(plain) > 1 && SecretLower(dir+plain[1:]) // .NAME.swp
+}
+
+func isSecretData(file, base string) bool {
+	return secretBases.Has(strings.ReplaceAll(base, " ", "_")) || secretData(base) || dataAmongSecrets(file)
 }
 
 // secretWord reports a lower-case path in which a word of a name with blanks means a secret, as file managers name copies:
@@ -192,25 +204,33 @@ func madeKey(c string) bool {
 	return pgp && words.Holds(c, "private", "secret")
 }
 
-// copyEnds are how names of copies end.
-var copyEnds = lazy.Words(".old .bak .orig .save .saved .backup .copy .swp .swo .tmp .1 .2")
+// copyEnds are how names of copies end, behind a dot, a dash or an underscore.
+var copyEnds = lazy.Words("old bak orig save saved backup copy swp swo swn tmp new")
 
-// withoutCopy gives the name of which this one is a copy: "prod.key" for
-// "prod.key.old", "prod.key~" and "prod.key.~2~".
+// withoutCopy gives the name of which this one is a copy, as editors and people name them: "prod.key" for "prod.key.old",
+// "prod.key~", "prod.key.~2~", "#prod.key#" and "prod.key-20260131".
 func withoutCopy(c string) string {
-	for strings.IndexByte(c, '.') >= 0 || strings.HasSuffix(c, "~") {
-		short := strings.TrimSuffix(c, "~")
-		ext := path.Ext(short)
-		number := len(short) < len(c) && strings.HasPrefix(ext, ".~") && words.Digits(ext[2:])
-		if (copyEnds.Has(ext) || number) && len(ext) < len(short) {
-			short = strings.TrimSuffix(short, ext)
+	for {
+		short := c
+		at := strings.LastIndexAny(c, ".-_")
+		switch {
+		case len(c) > 2 && c[0] == '#' && c[len(c)-1] == '#':
+			short = c[1 : len(c)-1]
+		case len(c) > 2 && strings.HasPrefix(c, ".#"):
+			short = c[2:]
+		case len(c) > 1 && c[len(c)-1] == '~' && (at < 1 || !strings.HasPrefix(c[at+1:], "~")):
+			short = c[:len(c)-1]
+		case at > 0:
+			end := strings.Trim(c[at+1:], "~")
+			if number := words.Digits(end) && (c[at] == '.' || len(end) > 5); number || copyEnds.Has(end) {
+				short = c[:at]
+			}
 		}
 		if short == c {
 			return c
 		}
 		c = short
 	}
-	return c
 }
 
 // secretData reports whether a lower-case file name is data about a secret.
@@ -383,7 +403,7 @@ func standsFor(sign, c byte) bool { return sign == c || sign == '?' || sign == '
 
 // startupNames are components of files that other programs run or obey, in
 // lower case: writing them is more than a change of the workspace.
-var startupNames = lazy.Words(`.git git~1 .hg .svn .bzr .fslckout _fossil_ .gitconfig .gitmodules .husky .pre-commit-config.yaml .lefthook.yml lefthook.yml
+var startupNames = lazy.Words(`.git git~1 .hg .svn .bzr .fslckout _fossil_ .gitconfig .gitmodules .gitattributes .husky .pre-commit-config.yaml .lefthook.yml lefthook.yml
 	.githooks .pre-commit-hooks.yaml lefthook.yaml lefthook.toml lefthook.json .lefthook.yaml .lefthook.toml .lefthook.json
 	lefthook-local.yml lefthook-local.yaml .lefthook-local.yml .lefthook-local.yaml .lefthook .overcommit.yml
 	.github .gitlab-ci.yml .gitlab-ci.yaml .gitlab .circleci jenkinsfile azure-pipelines.yml azure-pipelines.yaml .azure-pipelines .travis.yml bitbucket-pipelines.yml

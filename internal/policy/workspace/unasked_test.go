@@ -21,7 +21,7 @@ func TestUnasked_IsWhatWriteAsksNothingAbout(t *testing.T) {
 		"a -x", "it's", "$HOME", "~x", "a\\b", "x\ny", "site-packages", "x.pth", ".vscode", "shadow", "Makefile", "flake.nix", "etc", "claude", "mcp.json", ".ENV", "ſecrets.json",
 		"approvalbot.client.yaml", "approvalbot.operator.yaml", "approvalbot", "approvalbot-hook", "client.yaml", "operator.yaml",
 		"foo ", " a", "x*", "-", "b c", "x .git", "http:", "passwd", "a\tb", ".. x", "\u00a0-x", "backups", "@x", "[a]", "run",
-		"id_rsa (copy)", "k.pem (1)", "token.txt [1]", "copy of .npmrc", "secrets (1)", "x.json (2)"}
+		"id_rsa (copy)", "k.pem~", ".x.json.swp", "#token.txt#", "k.pem_old", "k.pem (1)", "token.txt [1]", "copy of .npmrc", "secrets (1)", "x.json (2)"}
 	own := NewOwn(Protected{Programs: Programs[:]})
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.SampledFrom(names), 1, 4).Draw(t, "names")
