@@ -35,9 +35,9 @@ var (
 	mayBeGit = lazy.Pattern("(?i)git|[$`{]")
 	staging  = lazy.Pattern(`(?i)git.*\b(?:add|stage|stash)\b`)
 	begins   = lazy.Pattern(`\binit\b`)
-	// ignores finds what may change, in the command itself, what is ignored or which file a secret lies in.
-	ignores = lazy.Pattern("(?i)ignore|exclude|[$`{]" +
-		`|\b(?:init|clone|switch|checkout|merge|pull|stash\b.*\b(?:add|stage|a|all)|rebase|reset|restore|cherry-pick|apply|am|revert|worktree|submodule|rm|cp|mv|rsync|ln|install|tar|unzip|patch)\b`)
+	// ignores finds what may change, in the command itself, what is ignored or which file a secret lies in. If a line hides that
+	// from it, the desk asks.
+	ignores = lazy.Pattern(`(?i)ignore|exclude|\b(?:init|clone|switch|checkout|merge|pull|stash\b.*\b(?:add|stage|a|all)|rebase|reset|restore|cherry-pick|apply|am|revert|worktree|submodule|rm|cp|mv|rsync|ln|install|tar|unzip|patch)\b`)
 
 	// settingsOfGit are variables by which git finds its settings, and its programs.
 	settingsOfGit = lazy.Words("PATH HOME XDG_CONFIG_HOME")
@@ -71,12 +71,12 @@ func Untracked(ctx context.Context, dir string, texts ...string) (*api.Untracked
 		return nil, err
 	}
 	defer os.RemoveAll(own)
-	made := begins.MatchString(text)
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, err
 	}
-	l := look{own: filepath.Join(own, "git"), dir: dir, real: real, ignored: slices.ContainsFunc(append(texts, text), ignores.MatchString), seen: map[string]bool{}}
+	made := begins.MatchString(text)
+	l := look{own: filepath.Join(own, "git"), dir: dir, real: real, ignored: ignores.MatchString(text), seen: map[string]bool{}}
 	for at := range places(append(words, texts...), dir) {
 		if len(l.folders) == mostUntracked || len(at) > mostName || !utf8.ValidString(at) {
 			continue
@@ -151,8 +151,10 @@ func (l *look) at(ctx context.Context, dir string, made bool) error {
 	} else {
 		names, err = unlisted(ctx, l.own, top, real, true)
 	}
-	if err == nil && top != "" && l.ignored {
-		ignored, err = unlisted(ctx, l.own, top, real, false)
+	if err == nil && top != "" && l.ignored && !l.over {
+		if ignored, err = unlisted(ctx, l.own, top, real, false); err != nil {
+			l.over, err = true, ctx.Err()
+		}
 	}
 	if err == nil && made {
 		below, err = secretsBelow(ctx, dir)
