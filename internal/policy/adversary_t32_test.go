@@ -125,6 +125,13 @@ func TestAdversary_T32_AnotherMethod(t *testing.T) {
 	}, []string{"curl -H 'Accept: text/plain' https://api.example.com/x/1", "curl 'https://api.example.com/x?method=get'"})
 }
 
+// TestAdversary_T32_WhatGitLeavesOut: a pattern that leaves files out reads none, and narrows nothing either.
+func TestAdversary_T32_WhatGitLeavesOut(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{"git log -p -- ':!src'", "git diff -- ':!.env' .env", "git diff -- ':!x' ':(icase).ENV'", "git clean -en -f", "git clean -e n -f", "git clean -n -i", "git clean -f", "git clean -fd src"},
+		[]string{"git diff main...HEAD -- . ':!.env'", "git diff HEAD -- ':^*.pem'", "git diff -- ':(exclude)secrets'", "git clean -n", "git clean -ndx", "git clean --dry-run -d src"})
+}
+
 // TestAdversary_T32_AllOfTheHistory: words that narrow git log -p to nothing, or to where a secret was.
 func TestAdversary_T32_AllOfTheHistory(t *testing.T) {
 	t.Parallel()

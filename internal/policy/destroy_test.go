@@ -109,7 +109,7 @@ func TestAdversary_W4_InterpretersAsk(t *testing.T) {
 func TestOnlyWhatSurelyExecutesIsR4(t *testing.T) {
 	t.Parallel()
 	e := engine(t, shipped)
-	checkLines(t, e, lines("R3", "grep -rn 'rm -rf /' scripts/", "git status # ; rm -rf /", "helm uninstall x --dry-run", "git push --force --dry-run", "git clean -fdxn", "curl -d 'rm -rf /' https://example.com", "ls # x; rm -rf /", "aws ec2 terminate-instances --dry-run"))
+	checkLines(t, e, lines("R3", "grep -rn 'rm -rf /' scripts/", "git status # ; rm -rf /", "helm uninstall x --dry-run", "git push --force --dry-run", "curl -d 'rm -rf /' https://example.com", "ls # x; rm -rf /", "aws ec2 terminate-instances --dry-run"))
 	checkLines(t, e, lines("R2", "kubectl auth can-i delete pods", "kubectl delete pod x --dry-run=client"))
 	checkLines(t, e, lines("R0", "rsync -avn --delete a/ b/", "rsync -a --dry-run --delete a/ b/", "terraform destroy --help", "kubectl delete --help", "rm --help", "mkfs.ext4 --help", "rg 'git push --force' docs", "git log --grep 'rm -rf'"))
 	checkLines(t, e, lines("R4", "rsync -av --delete a/ b/", "kubectl delete pods --all", "kubectl exec p --dry-run=client -- rm -rf /", "git push --force", "terraform destroy -help=false", "sudo rm -rf / --help", "rm -rf / --help"))

@@ -154,19 +154,36 @@ func gitReset(x *command.Call, _ string, args []workspace.Word) {
 }
 
 func gitClean(x *command.Call, _ string, args []workspace.Word) {
-	x.Add(finding.GitDiscards)
-	dry := false
+	dry, plain := false, true
 	for _, w := range args {
-		dry = dry || w.Is("--dry-run") || strings.Contains(words.ShortOptions(w.Text), "n")
+		letters := cleanLetters.MatchString(w.Text)
+		dry = dry || w.Is("--dry-run") || letters && strings.Contains(w.Text, "n")
+		plain = plain && w.Kind == workspace.Literal && (letters || w.Is("--dry-run") || !strings.HasPrefix(w.Text, "-"))
 	}
+	if dry && plain { // it tells names
+		x.Add(finding.ReadOnlyCommand)
+		return
+	}
+	x.Add(finding.GitDiscards)
 	if !dry {
 		x.Add(finding.GitDestroys)
 	}
 }
 
+// cleanLetters matches options of git clean without a value.
+var cleanLetters = lazy.Pattern(`^-[ndxXfq]+$`)
+
+// LeavesOut reports a pattern of files that git is to leave out.
+func LeavesOut(w workspace.Word) bool {
+	return w.Kind == workspace.Literal && words.Begins(w.Text, ":!", ":^", ":(exclude)")
+}
+
 // Revision judges a word of git's that may name a file after a colon, or be a pattern of
 // files although it is no pattern to the shell.
 func Revision(x *command.Call, w workspace.Word) {
+	if LeavesOut(w) {
+		return
+	}
 	if w.Kind == workspace.Literal && strings.ContainsAny(w.Text, "*?[") {
 		x.Read(workspace.Word{Text: w.Text, Kind: workspace.Pattern})
 	}

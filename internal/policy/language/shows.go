@@ -105,7 +105,7 @@ func narrowed(args []workspace.Word) bool {
 		case option == "-L", strings.Contains(w.Text, "..") && option[0] != '-':
 			narrow = true
 		case option == "--":
-			return narrow || i+1 < len(args)
+			return narrow || slices.ContainsFunc(args[i+1:], func(w workspace.Word) bool { return !LeavesOut(w) })
 		case i > 1 && option != "" && option[0] != '-' && plainFile(strings.ToLower(path.Base(w.Text))):
 			narrow = true
 		}

@@ -310,13 +310,15 @@ func (r role) word(x *command.Call, w workspace.Word) {
 		if carries(w.Text) || workspace.Carries(w.Text) {
 			x.Add(finding.UnknownOption)
 		}
-	case historyRole:
-		w = w.Sampled()
-		x.Read(w)
-		language.Revision(x, w)
-	case changesRole:
-		w = w.Sampled()
-		x.Search(w)
+	case historyRole, changesRole:
+		if w = w.Sampled(); language.LeavesOut(w) {
+			return
+		}
+		if r == historyRole {
+			x.Read(w)
+		} else {
+			x.Search(w)
+		}
 		language.Revision(x, w)
 	case jqRole:
 		language.JQ(x, w)
