@@ -285,7 +285,11 @@ func unlisted(ctx context.Context, own, top, dir string, unignored bool) ([]stri
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "git", append(args, "--", ":/")...)
+	program := gitOutside(top)
+	if program == "" {
+		return nil, nil // nor does the command run
+	}
+	cmd := exec.CommandContext(ctx, program, append(args, "--", ":/")...)
 	cmd.Dir = dir
 	cmd.Env = []string{"GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C", "GIT_DIR=" + own, "GIT_WORK_TREE=" + top, "GIT_INDEX_FILE=" + index,
 		"GIT_OBJECT_DIRECTORY=" + objects}
@@ -299,9 +303,7 @@ func unlisted(ctx context.Context, own, top, dir string, unignored bool) ([]stri
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); errors.Is(err, exec.ErrNotFound) {
-		return nil, nil // nor does the command run
-	} else if err != nil {
+	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	text, err := io.ReadAll(io.LimitReader(out, untrackedBytes+1))
@@ -316,6 +318,20 @@ func unlisted(ctx context.Context, own, top, dir string, unignored bool) ([]stri
 		names = append(names, string(name))
 	}
 	return names, nil
+}
+
+// gitOutside finds git on the PATH, and not among the files of a repository (node_modules/.bin), which an agent writes; empty if
+// it is missing.
+func gitOutside(top string) string {
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if !filepath.IsAbs(dir) || workspace.Under(filepath.ToSlash(filepath.Clean(dir)), filepath.ToSlash(top)) {
+			continue
+		}
+		if file, err := exec.LookPath(filepath.Join(dir, "git")); err == nil {
+			return file
+		}
+	}
+	return ""
 }
 
 // borrow makes a folder the repository of the files below top, without its settings, and gives the paths of its index and its

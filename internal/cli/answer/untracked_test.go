@@ -142,6 +142,17 @@ func TestUntracked(t *testing.T) {
 	require.NoError(t, err)
 	require.ElementsMatch(t, at("split/x.pem", "tree/x.pem"), got.Files)
 
+	path := os.Getenv("PATH")
+	require.NoError(t, os.MkdirAll(filepath.Join(split, "node_modules/.bin"), 0o700))
+	write("split/node_modules/.bin/git", "#!/bin/sh\ntouch "+marker+"\n")
+	require.NoError(t, os.Chmod(filepath.Join(split, "node_modules/.bin/git"), 0o700))
+	t.Setenv("PATH", filepath.Join(split, "node_modules/.bin")+":"+path)
+	got, err = Untracked(t.Context(), split, "git add .")
+	require.NoError(t, err)
+	require.Equal(t, at("split/x.pem"), got.Files)
+	require.NoFileExists(t, marker, "no program of the repository's")
+	t.Setenv("PATH", path)
+
 	_, err = Untracked(t.Context(), "app", "git add .")
 	require.ErrorContains(t, err, "not known where")
 	ended, stop := context.WithCancel(t.Context())
