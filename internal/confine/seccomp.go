@@ -18,8 +18,12 @@ import (
 // of 32-bit programs, end the process.
 var audited = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
 
-// families are the sockets that may be made: others, such as vsock, have no namespace.
-var families = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
+// The sockets that may be made are of these families, as others, such as vsock, have no namespace, and of these protocols: for
+// others the kernel loads modules, or logs what they are sent.
+var (
+	internet = []uint32{0, unix.IPPROTO_ICMP, unix.IPPROTO_TCP, unix.IPPROTO_UDP, unix.IPPROTO_ICMPV6, unix.IPPROTO_MPTCP}
+	netlink  = []uint32{unix.NETLINK_ROUTE, unix.NETLINK_KOBJECT_UEVENT}
+)
 
 // refused are system calls that reach the kernel where ordinary programs do not need to, or another
 // process: pid 1 is bwrap, by the same user.
@@ -68,7 +72,7 @@ func filter() ([]byte, error) {
 	for _, call := range refused {
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: 1}, bpf.RetConstant{Val: fail | uint32(unix.ENOSYS)})
 	}
-	program = append(program, only(unix.SYS_SOCKET, offsetFirst, families, unix.EAFNOSUPPORT)...)
+	program = append(program, sockets()...)
 	program = append(program, only(unix.SYS_SOCKETPAIR, offsetFirst, []uint32{unix.AF_UNIX}, unix.EAFNOSUPPORT)...)
 	for _, call := range slices.Sorted(maps.Keys(ofOthers)) {
 		program = append(program, ownOnly(call, ofOthers[call])...)
@@ -85,6 +89,31 @@ func filter() ([]byte, error) {
 		_ = binary.Write(&out, binary.NativeEndian, i) // a buffer takes all
 	}
 	return out.Bytes(), nil
+}
+
+// sockets lets the sockets through that may be made.
+func sockets() []bpf.Instruction {
+	refuse := bpf.RetConstant{Val: fail | uint32(unix.EPROTONOSUPPORT)}
+	of := func(protocols []uint32) (out []bpf.Instruction) {
+		out = append(out, bpf.LoadAbsolute{Off: offsetThird, Size: 4})
+		for i, p := range protocols {
+			out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: p, SkipTrue: uint8(len(protocols) - i)})
+		}
+		return append(out, refuse, bpf.RetConstant{Val: allow})
+	}
+	inet, link := of(internet), of(netlink)
+	n := uint8(len(inet))
+	out := []bpf.Instruction{
+		bpf.LoadAbsolute{Off: offsetFirst, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET, SkipTrue: 5},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET6, SkipTrue: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_NETLINK, SkipTrue: 3 + n},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 1},
+		bpf.RetConstant{Val: fail | uint32(unix.EAFNOSUPPORT)},
+		bpf.RetConstant{Val: allow},
+	}
+	out = append(append(out, inet...), link...)
+	return append([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_SOCKET, SkipTrue: uint8(len(out))}}, out...)
 }
 
 // only lets a call through whose argument is one of a few, and refuses it else.

@@ -291,7 +291,7 @@ func unlisted(ctx context.Context, own, top, dir string, unignored bool) ([]stri
 	}
 	cmd := exec.CommandContext(ctx, program, append(args, "--", ":/")...)
 	cmd.Dir = dir
-	cmd.Env = []string{"GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C", "GIT_DIR=" + own, "GIT_WORK_TREE=" + top, "GIT_INDEX_FILE=" + index,
+	cmd.Env = []string{"GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=", "LC_ALL=C", "GIT_DIR=" + own, "GIT_WORK_TREE=" + top, "GIT_INDEX_FILE=" + index,
 		"GIT_OBJECT_DIRECTORY=" + objects}
 	for _, pair := range os.Environ() {
 		if name, _, _ := strings.Cut(pair, "="); settingsOfGit.Has(name) || strings.HasPrefix(name, "GIT_CONFIG") {
