@@ -365,7 +365,7 @@ func TestK2_WhatOthersLeadTo(t *testing.T) {
 	needsConfinement(t)
 	for _, a := range []struct{ name, before, call, want string }{
 		{"home reached by a link", `ln -s $HOME $HOME/alias; mkdir impl; echo true >impl/pc; ln -s $HOME/alias/ws/impl/pc .git/hooks/pre-commit`, `echo x >impl/pc`, "impl/pc"},
-		{"start-up file reached by a link of the host", `ln -s $W $HOME/alias; mkdir conf; echo true >conf/rc; rm .envrc; ln -s $HOME/alias/conf/rc .envrc`, `echo x >conf/rc`, "conf/rc"},
+		{"start-up file reached by a link of the host", `ln -s $W $HOME/alias; mkdir conf; echo true >conf/rc; rm .envrc; ln -s $HOME/alias/conf/rc .envrc; git add conf/rc`, `echo x >conf/rc`, "conf/rc"},
 		{"programs of the project", `mkdir -p .venv/bin node_modules/.bin`, `echo x >.venv/bin/git; echo x >node_modules/.bin/eslint; echo x >gradlew; mkdir -p v/bin; echo x >v/bin/ok`, ".venv/bin/git"},
 		{"a link by whose name something is a secret", `mkdir config; echo K=1 >config/dev; ln -s config/dev .env`, `rm .env`, ".env"},
 		{"a linked folder by whose name something is a secret", `mkdir k; echo K=1 >k/config; ln -s k .kube`, `mv .kube x`, ".kube"},
