@@ -117,28 +117,34 @@ func (c Call) Request() api.CreateRequest {
 	return req
 }
 
-// commandMembers are how runtimes call the member of a call's parameters that is a command, or its words.
-var commandMembers = lazy.Words("command cmd commands args argv script cmdline commandline command_line")
+// How runtimes call the member of a call's parameters that is a command, or its words, and that in which it runs.
+var (
+	commandMembers = lazy.Words("command cmd commands args argv script cmdline commandline command_line")
+	folderMembers  = lazy.Words("workdir cwd dirpath dir_path directory workingdirectory working_directory")
+)
 
-// Commands is the text of the call's commands, word by word; empty if it has none.
-func (c Call) Commands() string {
+// Commands are the texts of the folder in which a call's commands run, if its parameters name one, and then of these, word by word.
+func (c Call) Commands() []string {
 	var members map[string]jsontext.Value
 	if jsonv2.Unmarshal(c.Params, &members) != nil {
-		return ""
+		return nil
 	}
-	var text strings.Builder
+	var folders, commands []string
 	for name, value := range members {
-		if !commandMembers.Has(strings.ToLower(name)) {
+		texts := &commands
+		if folderMembers.Has(strings.ToLower(name)) {
+			texts = &folders
+		} else if !commandMembers.Has(strings.ToLower(name)) {
 			continue
 		}
 		d := jsontext.NewDecoder(bytes.NewReader(value))
 		for t, err := d.ReadToken(); err == nil; t, err = d.ReadToken() {
 			if t.Kind() == '"' {
-				text.WriteString(t.String() + " ")
+				*texts = append(*texts, t.String())
 			}
 		}
 	}
-	return text.String()
+	return append(folders, commands...)
 }
 
 // claimedFrom gives the claims about the asker in the form that a desk accepts: they must never keep a call from

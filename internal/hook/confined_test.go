@@ -112,9 +112,9 @@ func TestCall_Runs(t *testing.T) {
 
 // What a call runs is found under the names that runtimes give it; the contents of a file are none.
 func TestCall_Commands(t *testing.T) {
-	for params, want := range map[string]string{
-		`{"command": "git add .\ngit status", "description": "git stash"}`: "git add .\ngit status ", `{"cmd": ["bash", "-lc", "git add ."]}`: "bash -lc git add . ",
-		`{"file_path": "x", "content": "git add ."}`: "", `[]`: "", `{"command": {"a": "b"}}`: "a b ",
+	for params, want := range map[string][]string{
+		`{"command": "git add .\ngit status", "description": "git stash"}`: {"git add .\ngit status"}, `{"cmd": ["bash", "-lc", "git add ."], "workdir": "/w"}`: {"/w", "bash", "-lc", "git add ."},
+		`{"file_path": "x", "content": "git add ."}`: nil, `[]`: nil, `{"command": {"a": "b"}}`: {"a", "b"},
 	} {
 		require.Equal(t, want, Call{Params: []byte(params)}.Commands(), params)
 	}

@@ -157,7 +157,7 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	}
 	if e.Phase != hook.After {
 		c.From = place(ctx, c.Workdir, c.From)
-		c.Untracked, err = Untracked(ctx, c.Workdir, c.Commands())
+		c.Untracked, err = Untracked(ctx, c.Workdir, c.Commands()...)
 		c.MustAsk = err != nil
 	}
 	calls, err := runningOf(f.Caller, body)
@@ -203,7 +203,7 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 		}
 	}
 	if v.Allow {
-		if err := Grew(ctx, c.Untracked, c.Workdir, c.Commands()); err != nil {
+		if err := Grew(ctx, c.Untracked, c.Workdir, c.Commands()...); err != nil {
 			v = hook.Verdict{Why: "approvalbot: " + err.Error()}
 			calls.never(c)
 		}

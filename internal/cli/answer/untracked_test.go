@@ -93,6 +93,9 @@ func TestUntracked(t *testing.T) {
 	got, err := Untracked(t.Context(), root, "git", "-C", "my repo", "add", ".")
 	require.NoError(t, err)
 	require.Equal(t, at("my repo/.env"), got.Files, "words that are no line")
+	got, err = Untracked(t.Context(), root, filepath.Join(root, "my repo"), "git add .")
+	require.NoError(t, err)
+	require.Equal(t, at("my repo/.env"), got.Files, "the folder of the call")
 	many := "git add ."
 	for i := range mostUntracked + 1 {
 		dir := filepath.Join(root, "many", strconv.Itoa(i))
