@@ -158,7 +158,7 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	if e.Phase != hook.After {
 		c.From = place(ctx, c.Workdir, c.From)
 		c.Untracked, err = Untracked(ctx, c.Workdir, c.Commands()...)
-		c.MustAsk = err != nil
+		c.MustAsk = err != nil || mentionsSecret(c)
 	}
 	calls, err := runningOf(f.Caller, body)
 	if err == nil && e.Phase == hook.After {
