@@ -147,6 +147,17 @@ func (c Call) Commands() []string {
 	return append(folders, commands...)
 }
 
+// SkillArguments is the text that Claude Code's tool Skill hands to a page; empty if the call is of another tool.
+func (c Call) SkillArguments() string {
+	var in struct {
+		Args string `json:"args"`
+	}
+	if c.Tool != "Skill" || jsonv2.Unmarshal(c.Params, &in) != nil {
+		return ""
+	}
+	return in.Args
+}
+
 // claimedFrom gives the claims about the asker in the form that a desk accepts: they must never keep a call from
 // being asked for. It is nil if there are no claims.
 func claimedFrom(f api.From) *api.From {

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	jsonv2 "github.com/go-json-experiment/json"
-
 	"approvalbot/internal/hook"
 	"approvalbot/internal/policy/workspace"
 )
@@ -16,13 +14,7 @@ import (
 // page with "@$1" has the client read that for its model. Policy asks about names that look like files; a word of a sentence
 // (credentials) may be one only where it is there.
 func mentionsSecret(c hook.Call) bool {
-	var in struct {
-		Args string `json:"args"`
-	}
-	if c.Tool != "Skill" || jsonv2.Unmarshal(c.Params, &in) != nil {
-		return false
-	}
-	for word := range strings.FieldsFuncSeq(in.Args, unicode.IsSpace) {
+	for word := range strings.FieldsFuncSeq(c.SkillArguments(), unicode.IsSpace) {
 		word, _, _ = strings.Cut(word, "#")
 		word = strings.TrimFunc(word, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 		if len(word) > mostName || !workspace.SecretPath(word) {
