@@ -1,6 +1,12 @@
 package policy
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/internal/approval"
+)
 
 // TestAdversary_T32_LinesAroundAFind: every file with variables has some that are called the same, and what is around
 // them is a secret.
@@ -10,7 +16,7 @@ func TestAdversary_T32_LinesAroundAFind(t *testing.T) {
 		"grep -rn -C 9 NODE_ENV .", "grep -rn -C 3 development .", "grep -rn -C 3 5432 .", "grep -rni -A 2 log_level .", "grep -rn -A 10 PORT .", "rg -uuu -C5 NODE_ENV", "rg --hidden -A 3 PORT", "grep -rn -A 1 DEBUG .", "grep -rni -A3 port .", "grep -rn -A3 port . -i", "grep -rn -C 4 localhost .",
 		"grep -rn -A 4 -B 4 localhost .", "rg --no-ignore --context=9 handler", "grep -rn -C 500 handler .", "grep -rn -A 6 'NODE_ENV=d' .", "grep -rn -A 3 'NODE.ENV' .", "grep -rhn 'DATAB.SE_U' .", "rg -uuu 'STR.PE_SECR.T'", "git grep -C 9 NODE_ENV", "git grep -A 9 PORT",
 	}, []string{
-		"grep -rn -C 3 handler .", "grep -rn -A 5 'func New' .", "grep -rn NODE_ENV .", "rg -C 10 NODE_ENV", "rg -A 10 PORT src", "grep -n -A 12 CACHES config/settings.py", "grep -rn -A 9 PORT --include='*.go' .", "rg --hidden -A 3 newHandler",
+		"grep -rn -C 3 handler .", "grep -rn -A 5 'func New' .", "grep -rn NODE_ENV .", "rg -C 10 newHandler", "grep -n -A 12 CACHES config/settings.py", "grep -rn -A 9 PORT --include='*.go' .", "rg --hidden -A 3 newHandler",
 	})
 	checkTools(t, engine(t, shipped), []toolRow{
 		{"Grep", `{"pattern":"NODE_ENV","-C":10,"output_mode":"content"}`, "R3 may-read-secret"}, {"Grep", `{"pattern":"PORT","-A":2,"output_mode":"content"}`, "R3 may-read-secret"},
@@ -41,7 +47,7 @@ func TestAdversary_T32_NamesOfVariables(t *testing.T) {
 	asksFor(t, []string{
 		"grep -rhn 'DATAB[A]SE' .", "grep -rhnE '(STR)IPE' .", `grep -rhn '\(STR\)IPE' .`, "grep -rhn 'SESSI.N_S' .", "grep -rhn 'OPEN.I' .", "grep -rhn 'WS_SEC' .", "grep -rhn 'sk.live' .", "grep -rhn '_live' .",
 		"grep -rni stripe .", "grep -rn openai . -i", "git grep -i sendgrid", "rg --hidden -i twilio",
-	}, []string{"grep -rn stripe src/*.go", "rg -i stripe", "grep -rn 'handler.*Error' .", "grep -rni handler .", "grep -rn MAX_SIZE .", "grep -rn 'URLPattern' ."})
+	}, []string{"grep -rn stripe src/*.go", "grep -rn 'handler.*Error' .", "grep -rni handler .", "grep -rn MAX_SIZE .", "grep -rn 'URLPattern' ."})
 }
 
 // TestAdversary_T32_FoldersThatAreCompared: diff shows the files of two folders, those at their top also without -r.
@@ -57,10 +63,14 @@ func TestAdversary_T32_ManyFilesAreEmptied(t *testing.T) {
 	asksFor(t, []string{
 		"sed -i -n '/zzz/p' src/*.go", "sed -i '1,999d' src/*.go", "sed -i 's/.*//' src/*.go", "sed -i '/zzz/!d' src/*.go", "sed -i '1q' src/*.go", "sed -i 's/[^q]//g' src/*.go", "sed -i '2,$d' a.go b.go",
 		"sed -i '/package/,$d' src/*.go", "sed -i '1,/zzzz/d' src/*.go", "sed -i '1,50d;51,99d' src/*.go", "sed -i '/[a-z]/d;/[^a-z]/d' src/*.go", `sed -i 's/.\{1,\}//' src/*.go`, "sed -i 's/[[:print:]]//g' src/*.go", `sed -i 's/\w//g' src/*.go`, "sed -i '/e/d' src/*.go", "sed -i 's/[a-z]/x/g' src/*.go",
+		"sed -i -z '/package/d' src/*.go", "sed -i '/Copyright/,$d' src/*.go", "sed -i '/Copyright/,/zzzz/d' src/*.go", "sed -i '/License/,+9999d' src/*.go", `sed -i '/^\t/d' src/*.go`, "sed -i '/^    /d' src/*.py",
+		"sed -i 's/[A-Z]//Ig' src/*.go", "sed -i '/\\`/d' src/*.go", `sed -i '/\d097\{0\}/d' src/*.go`, "mkdir x.o; mv src x.o/src; find . -name '*.o' -exec rm -rf {} +", "mv src/a.go src/a.log; : > src/a.log",
+		`find packages -name index.ts -exec mv {} all/ \;`, "for d in a b c; do mv $d/index.ts x/; done", "mv a/index.ts x/; mv b/index.ts x/",
 		"mv src src.o", "mv src/a.go src/a.o && rm -f src/a.o", "git mv src/a.go a.o", "mv README.md x.pyc", `for f in packages/*/index.ts; do mv "$f" all/; done`,
 		"sed -i 's/^.*$/x/' src/*.go", "sed -ni p a.go b.go", `for f in src/*.go; do sed -i '1q' "$f"; done`, `for f in src/*.go; do mv "$f" all.go; done`,
 	}, []string{
 		"sed -i '/debug/d' src/*.go", "sed -i 's/foo/bar/g' src/*.go", "sed -i '1d' a.go b.go", "sed -i '3,9d' a.go b.go", "sed -i '1,999d' a.go", "sed -i 's/.*/\\/\\/ &/' a.go b.go", "sed -i '1i // x' src/*.go", "sed -n '1,999p' src/*.go",
+		"sed -i '/TODO/,+2d' src/*.go", "sed -i 's/foo/bar/Ig' src/*.go", "find . -name '*.o' -exec rm -f {} +", "find . -name '*.o' -type f -exec rm -rf {} +", `find . -name '*.go' -exec mv -n {} flat/ \;`, "mv a.go b.go old/",
 		"sed -i 's/ *$//' src/*.go", "sed -i '$d' src/*.go", `for f in src/*.go; do mv "$f" old/; done`, "mv a.o b.o", "mv src lib",
 		`sed -i 's/\r$//' src/*.go`, "sed -i 's/^/  /' a.go b.go", "sed -i 's/v1/v2/g' a.md b.md", "sed -i 's/foo(/bar(/g' a.go b.go", `sed -i 's/\(x\)/[\1]/' a.go b.go`, "sed -i 's#a/b#c/d#g' a.go b.go", "sed -i '1,10d' a.go b.go", "sed -i '/^$/d' a.go b.go", `sed -i 's/"old"/"new"/' src/*.ts`, "sed -i '$a x' a.go b.go",
 	})
@@ -101,6 +111,20 @@ func TestAdversary_T32_CopiesOfSecrets(t *testing.T) {
 		"cat secrets/prod.json~", "cat secrets/.prod.json.swp", "cat passwords.txt~", "cat terraform.tfstate.1700000000.backup", "cat .wp-config.php.swp", "cat '#.env#'", "cat .secrets.yml.swp", "cat db-password.txt.orig",
 		"cat '.#.env'", "cat prod.key-20260131", "cat k.pem.~2~", "cat k.pem_old",
 	}, []string{"cat src/main.go~", "cat README.md.bak", "cat '#main.go#'", "cat CHANGELOG-20260131", "cat secrets/app.go~"})
+}
+
+// TestAdversary_T32_NamesByGlobsAndPrefixes: a name that others obey is written by a glob, by find, and by a program that completes it.
+func TestAdversary_T32_NamesByGlobsAndPrefixes(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{
+		"sed -i '1i x' C*.md", "sed -i '1i x' src/*.instructions.md", `for f in A*.md; do sed -i '1i x' "$f"; done`, "mv docs/*.md .", "mv docs/AGENT?.md .", "cp docs/AGENT?.md x.md .", "mv A*.md old/", "sed -i '1i x' site*.py",
+		`find docs -name '*.md' -exec cp {} . \;`, "split -a 1 -l 1 x.txt AGENTS.m", "split -a 1 -l 1 x.txt gradle", "split -a 1 -l 1 x.txt approvalbot.client.yam", "echo x > githooks/pre-commit", "cp x tools/hooks/post-checkout",
+		"echo x > .helix/languages.toml", "git log -U3", "git log --binary", "git log -p -- .", "git log -p -- ./", "gh api repos/o/r/contents/%2eenv",
+		`gh api graphql -f query='query{repository(owner:"o",name:"r"){object(expression:"HEAD:.env"){... on Blob{text}}}}'`, "gh api repos/o/r/secret-scanning/alerts", "rg -C 10 NODE_ENV",
+	}, []string{"sed -i s/a/b/ docs/*.md", "mv docs/*.md old/", "split -l 100 x.txt part_", "split -b 10m data.csv data.csv.", "rg -C 10 handler", "git log --stat", "git log --cc -3", "git log -p -- src",
+		"gh api graphql -f query='query{viewer{login}}'"})
+	e := engine(t, shipped)
+	require.NotEqual(t, approval.R0, judge(e, lineCall(t, `find docs -name '*.txt' -exec cp {} . \;`)).Assessment.RiskClass, "it writes, so it may not run beside a confined command")
 }
 
 // TestAdversary_T32_FilesOfAnyKind: a tool that is told to take other files than those of its language shows lines of them.

@@ -48,8 +48,8 @@ func TestAdversary_W19_NobodyTypes(t *testing.T) {
 // TestAdversary_W19_OneNameForMany: what gets a name takes the place of what had it.
 func TestAdversary_W19_OneNameForMany(t *testing.T) {
 	t.Parallel()
-	asksFor(t, []string{"find . -name '*.go' -exec mv {} main.go \\;", "find . -name '*.go' -exec mv {} docs \\;", "find . -name '*.go' -exec git mv {} x.go \\;", "for f in a.go b.go; do mv $f main.go; done", "mv a.go x.go; mv b.go x.go"},
-		[]string{"find . -name '*.go' -exec mv {} docs/ \\;", "for f in a.go b.go; do mv $f docs; done", "for f in a.go b.go; do mv $f $f.bak; done", "mv a.txt a.tmp && mv b.txt a.txt && mv a.tmp b.txt", "mv a.go b.go docs"})
+	asksFor(t, []string{"find . -name '*.go' -exec mv {} main.go \\;", "find . -name '*.go' -exec mv {} docs \\;", "find . -name '*.go' -exec mv {} docs/ \\;", "find . -name '*.go' -exec git mv {} x.go \\;", "for f in a.go b.go; do mv $f main.go; done", "mv a.go x.go; mv b.go x.go"},
+		[]string{"find . -maxdepth 1 -name '*.go' -exec mv {} docs/ \\;", "for f in a.go b.go; do mv $f docs; done", "for f in a.go b.go; do mv $f $f.bak; done", "mv a.txt a.tmp && mv b.txt a.txt && mv a.tmp b.txt", "mv a.go b.go docs"})
 }
 
 // TestAdversary_W19_EveryLineDeleted: a pattern that any line has deletes all of them.

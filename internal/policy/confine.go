@@ -44,14 +44,14 @@ var removing = lazy.Pattern(`(?:^|[^a-zA-Z]|[a-z])(?i:` + removalWords + `)(?:$|
 
 // not finds what says not to, or asks whether (--no-restore removes nothing, and isEmpty neither), and edits in place that print
 // each line again.
-var not = lazy.Pattern(`--no-(?:rm|del|gc|zap|` + removalWords + `)(?:$|\s)|(?i:\bis_?empty\b|\bempty\?)|\bjq\s+(?:-\S+\s+)*'?empty\b|\b(?:sed|clang-format|grep|rg)\s+-i\s` +
+var not = lazy.Pattern(`--no-(?:rm|del|gc|zap|` + removalWords + `)(?:$|\s)|(?i:\bis_?empty\b|\bempty\?)|\bdotnet\s+(?:tool\s+)?restore\b|\.(?:drop|reset)_(?:duplicates|index)\(|\.drop\((?:columns|axis|index|labels)\s*=|\bjq\s+(?:-\S+\s+)*'?empty\b|\b(?:sed|clang-format|grep|rg)\s+-i\s` +
 	`|\b(?:perl|ruby)\s+(?:-i\s+-p|-[0-9]*p[0-9]*i|-[0-9]*i[0-9]*p)[0-9]*e?\s`)
 
 const removalWords = `rmdir|rmtree|rimraf|trash|unlink|shred|truncate|reset|force|delete|destroy|discard|drop|erase|overwrite|` +
 	`prune|purge|remove|removedirs|removesync|deletesync|unlinksync|rmsync|truncatesync|emptydirsync|cleanall|` +
 	`removeall|deleteall|deleteifexists|wipe|nuke|clobber|mrproper|distclean|realclean|veryclean|clean|cleanup|` +
-	`clear|flush|uninstall|teardown|revert|rollback|restore|undo|redo|abandon|strip|expunge|evict|obliterate|` +
-	`terminate|empty|kill|killall|pkill|resetdb|fresh|refresh|downgrade|checkout|rebase|amend|reflog|stash|` +
+	`clear|flush|uninstall|teardown|revert|rollback|restore|undo|redo|abandon|expunge|evict|obliterate|` +
+	`terminate|empty|kill|killall|pkill|resetdb|fresh|downgrade|checkout|rebase|amend|reflog|stash|` +
 	`filter-branch|update-ref|symbolic-ref|checkout-index|repack|deinit`
 
 // moves and ownFolders find code that moves something to a folder that only the call has.

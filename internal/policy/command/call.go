@@ -44,6 +44,7 @@ type Effect struct {
 	Words  []workspace.Word
 	Name   string // of a variable
 	Narrow bool   // runsEach: what is run is for named files only
+	Flat   bool   // runsEach: these are of one folder
 }
 
 // Rule judges one simple command. args are the words after its name.
@@ -118,7 +119,7 @@ func (x *Call) OwnFiles(w workspace.Word) bool {
 	if tree := strings.HasPrefix(strings.TrimPrefix(w.Text, "./"), "**"); tree || w.Listed {
 		return false
 	}
-	return x.LocalGlob(w) && !workspace.StartupPath("/"+workspace.FoldPath(w.Text))
+	return x.LocalGlob(w) && !workspace.StartupPath("/"+workspace.FoldPath(w.Text)) && !workspace.HitsObeyed(w.Text)
 }
 
 // LocalGlob reports a glob in the workspace that no secret matches.

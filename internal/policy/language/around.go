@@ -41,13 +41,11 @@ func (a *Around) Few() bool {
 	settings := func(pattern string) bool {
 		return capitals.MatchString(pattern) || workspace.InSettings(pattern, a.Folds)
 	}
-	switch {
-	case a.Lines == 0:
-		return true
-	case a.Visible:
-		return a.Lines <= mostVisible
+	most := mostAround
+	if a.Visible {
+		most = mostVisible
 	}
-	return a.Lines <= mostAround && !slices.ContainsFunc(a.For, settings)
+	return a.Lines == 0 || a.Lines <= most && !slices.ContainsFunc(a.For, settings) // an ignore file may let hidden files in
 }
 
 // capitals finds a word of capitals, as variables' names are.
@@ -55,7 +53,7 @@ var capitals = lazy.Pattern(`(?:^|[^A-Za-z0-9_])[A-Z_][A-Z0-9_.]{2,}(?:$|[^A-Za-
 
 // Near reports a search for lines that hold secrets, also if it finds them only as letter case does not count.
 func (a *Around) Near() bool {
-	return a.Folds && !a.Visible && slices.ContainsFunc(a.For, func(pattern string) bool { return workspace.NearSecret(strings.ToUpper(pattern)) })
+	return a.Folds && slices.ContainsFunc(a.For, func(pattern string) bool { return workspace.NearSecret(strings.ToUpper(pattern)) })
 }
 
 // guessesSecret reports a search that by telling whether it finds something tells what a secret begins with.

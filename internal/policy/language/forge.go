@@ -31,6 +31,9 @@ func ghAPI(x *command.Call, _ string, args []workspace.Word) {
 			if query, ok := strings.CutPrefix(t.Word.Text, "query="); ok || !literal {
 				queries++
 				asks = asks && literal && onlyAsks(query)
+				for name := range strings.FieldsFuncSeq(query, func(r rune) bool { return strings.ContainsRune(" \t\n\"'():{}", r) }) {
+					x.Read(workspace.Word{Text: name}) // of a file in a repository
+				}
 			}
 			if strings.Contains(t.Word.Text, "=@") {
 				x.Add(finding.SendsData) // what the file holds goes along
@@ -44,7 +47,9 @@ func ghAPI(x *command.Call, _ string, args []workspace.Word) {
 		case "":
 			paths++
 			if _, file, ok := strings.Cut(t.Word.Text, "/contents/"); ok {
-				file, _, _ = strings.Cut(file, "?")
+				if file, _, _ = strings.Cut(file, "?"); strings.Contains(file, "%") {
+					x.Add(finding.MayReadSecret) // the server reads it otherwise
+				}
 				x.Read(workspace.Word{Text: file, Kind: t.Word.Kind}) // the text of a file in a repository
 			}
 			graphql = t.Word.Is("graphql")
@@ -76,5 +81,5 @@ func onlyAsks(query string) bool {
 // things as well.
 func apiPath(text string) bool {
 	lower := strings.ToLower(strings.TrimPrefix(text, "/"))
-	return lower != "" && !words.Begins(lower, "/", "graphql") && !words.Holds(lower, "://", "..", "token", "@", `\`)
+	return lower != "" && !words.Begins(lower, "/", "graphql") && !words.Holds(lower, "://", "..", "token", "@", `\`, "secret-scanning", "actions/variables")
 }

@@ -1,6 +1,7 @@
 package language
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -186,6 +187,8 @@ func couldAct(w workspace.Word) bool {
 
 // finder judges a find: what it finds, and what it does to that.
 type finder struct {
+	flat  bool // only of the folders themselves, and none below
+	files bool // only files, and no folders
 	finds
 	x      *command.Call
 	args   []workspace.Word
@@ -241,6 +244,10 @@ func (f *finder) test(i int) {
 	switch {
 	case words.Any(text, "-name", "-iname") && !not && i+1 < len(f.args):
 		f.name(f.args[i+1])
+	case text == "-maxdepth" && i+1 < len(f.args) && f.args[i+1].Is("1"):
+		f.flat = true
+	case text == "-type" && !not && i+1 < len(f.args) && f.args[i+1].Is("f"):
+		f.files = true
 	case words.Any(text, "-o", "-or"):
 		f.alternative(i > 0 && f.args[i-1].Is("-prune"))
 	case text == "(":
@@ -269,10 +276,10 @@ func (f *finder) exec(i int) (end int) {
 	f.act()
 	inner, files := f.args[i+1:min(end, len(f.args))], f.words()
 	endsCommand(f.x, inner)
-	if f.local && f.remade() && removes(inner) {
+	if f.local && f.remade() && removes(inner) && (f.files || !f.byEnding() || !recursive(inner)) {
 		f.x.Add(finding.RemovesBuildOutput)
 	} else {
-		each := command.Effect{Kind: command.RunsEach, Words: filled(inner, "{}", files), Narrow: f.narrow}
+		each := command.Effect{Kind: command.RunsEach, Words: filled(inner, "{}", files), Narrow: f.narrow, Flat: f.flat && len(f.starts) < 2}
 		f.x.Effects = append(f.x.Effects, each)
 	}
 	deskAmong(f.x, files)
@@ -303,6 +310,15 @@ func (f *finder) start(w workspace.Word) {
 	f.starts = append(f.starts, w)
 	known := w.Kind == workspace.Literal && w.Text != "" && !workspace.Misleads(w.Text)
 	f.other = f.other || !known
+}
+
+// byEnding reports that what was found is build output by the ending of its name alone, which a folder with sources may get.
+func (f *finder) byEnding() bool {
+	return slices.ContainsFunc(f.words(), func(w workspace.Word) bool { return rebuiltEnds.Has(path.Ext(w.Text)) })
+}
+
+func recursive(inner []workspace.Word) bool {
+	return slices.ContainsFunc(inner, func(w workspace.Word) bool { return w.IsAny("-r", "-rf", "-fr", "-R") })
 }
 
 // removes reports an rm of exactly the files that find has found.

@@ -135,7 +135,7 @@ func sed(x *command.Call, _ string, args []workspace.Word) {
 		if suffix && script && t.Option == "" {
 			takenForScript(x, t.Word)
 		}
-		quiet = quiet || words.Any(t.Option, "n", "quiet", "silent")
+		quiet = quiet || words.Any(t.Option, "n", "quiet", "silent", "z", "null-data") // a whole file is one line
 		if t.Option == "" && script {
 			if files++; t.Word.Kind != workspace.Literal || x.Looped {
 				files++

@@ -2,6 +2,7 @@ package language
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -70,13 +71,38 @@ func losesMuch(script string) bool {
 		}
 		all = append(all, c)
 	}
-	kept, whole, quits := 0, 0, false
+	return slices.ContainsFunc(all, (*sedLine).open) || losesMost(all, sample()) || losesMost(all, indented("\t")) || losesMost(all, indented("    "))
+}
+
+// indented is the sample as code in functions is.
+func indented(by string) (lines []string) {
 	for i, line := range sample() {
+		if i%5 != 0 {
+			line = by + strings.TrimLeft(line, " ")
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// open reports a removal from where a pattern is found to an end that may be far: the sample need not have that line.
+func (c *sedLine) open() bool {
+	far := c.to.last || c.to.find != nil || c.to.more && c.to.line > 10
+	return strings.IndexByte("dDc", c.does) >= 0 && c.from.find != nil && far
+}
+
+// losesMost reports commands that leave little of these lines.
+func losesMost(all []*sedLine, lines []string) bool {
+	for _, c := range all {
+		c.on, c.end = false, 0
+	}
+	kept, whole, quits := 0, 0, false
+	for i, line := range lines {
 		whole += len(bareLine(line))
 		if !quits {
 			out, quit := line, false
 			for _, c := range all {
-				if !c.hits(out, i+1, len(sample())) {
+				if !c.hits(out, i+1, len(lines)) {
 					continue
 				}
 				switch c.does {
@@ -149,7 +175,9 @@ func parseSed(part string) (c *sedLine, ok bool) {
 	for i := range parts {
 		parts[i] = strings.ReplaceAll(parts[i], "\x00", does[1:2])
 	}
-	c.find, ok = sedPattern(parts[0])
+	if c.find, ok = sedPattern(parts[0]); ok && strings.Contains(parts[2], "I") {
+		c.find = regexp.MustCompile("(?i)" + c.find.String())
+	}
 	c.with = strings.NewReplacer("$", "$$", `\&`, "&", "&", "${0}", `\1`, "${1}", `\2`, "${2}", `\3`, "${3}").Replace(parts[1])
 	c.all = strings.Contains(parts[2], "g")
 	return c, ok
@@ -157,6 +185,9 @@ func parseSed(part string) (c *sedLine, ok bool) {
 
 // sedPattern compiles a pattern of either kind that sed knows, as far as Go has the same.
 func sedPattern(pattern string) (*regexp.Regexp, bool) {
+	if ownEscapes.MatchString(pattern) {
+		return nil, false
+	}
 	pattern = strings.NewReplacer(`\<`, `\b`, `\>`, `\b`).Replace(pattern)
 	re, err := regexp.Compile(strings.NewReplacer(`\(`, "(", `\)`, ")", `\|`, "|", `\+`, "+", `\?`, "?", `\{`, "{", `\}`, "}").Replace(pattern))
 	if err != nil {
@@ -164,6 +195,9 @@ func sedPattern(pattern string) (*regexp.Regexp, bool) {
 	}
 	return re, err == nil
 }
+
+// ownEscapes are those that mean something else to sed than to Go.
+var ownEscapes = lazy.Pattern("\\\\[^bwWsSntrf\\W]|\\\\[`']")
 
 // sedSpot is an address: of a line, of the last one, of lines with a pattern, or, as the end of a range, of so many lines behind.
 type sedSpot struct {

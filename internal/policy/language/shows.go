@@ -64,6 +64,11 @@ func showsHistory(x *command.Call, args []workspace.Word) {
 		return slices.ContainsFunc(args, func(w workspace.Word) bool { return w.IsAny(names...) })
 	}
 	computed := func(w workspace.Word) bool { return w.Kind == workspace.Computed || w.Text == Hash }
+	if verb := slices.IndexFunc(args, func(w workspace.Word) bool {
+		return w.IsAny("log", "whatchanged", "reflog", "rev-list", "show", "diff", "diff-tree", "diff-index", "stash", "remote", "notes", "lfs")
+	}); verb > 0 {
+		args = args[verb:] // -c before it is another option
+	}
 	switch {
 	case slices.ContainsFunc(args, empty),
 		is("show") && !is("stash", "remote", "notes", "lfs") && slices.ContainsFunc(args, computed) && !slices.ContainsFunc(args, brief),
@@ -105,7 +110,7 @@ func narrowed(args []workspace.Word) bool {
 		case option == "-L", strings.Contains(w.Text, "..") && option[0] != '-':
 			narrow = true
 		case option == "--":
-			return narrow || slices.ContainsFunc(args[i+1:], func(w workspace.Word) bool { return !LeavesOut(w) })
+			return narrow || slices.ContainsFunc(args[i+1:], func(w workspace.Word) bool { return !LeavesOut(w) && !wide(w) })
 		case i > 1 && option != "" && option[0] != '-' && plainFile(strings.ToLower(path.Base(w.Text))):
 			narrow = true
 		}
@@ -113,10 +118,15 @@ func narrowed(args []workspace.Word) bool {
 	return narrow
 }
 
+// wide reports a path that may be the whole repository.
+func wide(w workspace.Word) bool {
+	return w.Kind != workspace.Literal || path.Clean(w.Text) == "." || strings.HasPrefix(w.Text, ":") || strings.Contains(w.Text, "..")
+}
+
 // lately are times that go back some weeks at most, as git reads them.
 var lately = lazy.Pattern(`^(?:yesterday|today|midnight|noon|(?:last.week|[a-z]+day)|[0-9]{1,2}[. ](?:minute|hour|day|week)s?(?:[. ]ago)?)$`)
 
-var showsPatch = lazy.Pattern(`^(?:-[a-fh-kmo-zA-FH-KM-RT-Z]*[pu].*|--unified.*|--remerge-diff)$`) // behind -S and its like is a value
+var showsPatch = lazy.Pattern(`^(?:-[a-fh-kmo-zA-FH-KM-RT-Z]*[pucU].*|--unified.*|--remerge-diff|--binary|--patch-with-.*|--diff-merges.*|--dd|--word-diff.*|--color-words.*)$`) // behind -S and its like is a value
 
 func many(number string) bool {
 	n, err := strconv.Atoi(number)

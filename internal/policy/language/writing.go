@@ -30,7 +30,7 @@ var copySpecs = sync.OnceValue(func() map[string]*command.Spec {
 func copies(x *command.Call, name string, args []workspace.Word) {
 	c := x.Scanner(copySpecs()[name], args)
 	var files []workspace.Word
-	into, whole, onto := (*workspace.Word)(nil), false, false
+	into, whole, onto, keeps := (*workspace.Word)(nil), false, false, false
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch t.Option {
 		case "t", "target-directory":
@@ -39,6 +39,8 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 			whole = true
 		case "T", "no-target-directory":
 			onto = true
+		case "n", "no-clobber", "b":
+			keeps = true
 		case "":
 			files = append(files, t.Word)
 		}
@@ -46,24 +48,29 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 	if into == nil && len(files) > 1 {
 		into, files = &files[len(files)-1], files[:len(files)-1]
 		if name == "mv" && into.Kind == workspace.Literal && !strings.HasSuffix(into.Text, "/") {
-			x.Does(command.MovesOnto, *into)
 			other := func(w workspace.Word) bool { return w.Kind != workspace.Literal }
 			if x.Looped && workspace.PlainFile(strings.ToLower(path.Base(into.Text))) && slices.ContainsFunc(files, other) {
 				x.Add(finding.DeletesFile) // each round moves another file onto that of the one before
 			}
 		}
 	}
-	if into == nil {
+	alone := into == nil
+	if alone {
 		if len(files) == 1 && files[0].Several() {
 			x.Add(finding.DynamicArgument) // of several names the last is written
 		}
 		into = &workspace.Word{Text: "."}
+	}
+	if name == "mv" && !keeps && !alone && into.Kind == workspace.Literal {
+		x.Does(command.MovesOnto, *into)
 	}
 	contents := whole && slices.ContainsFunc(files, func(f workspace.Word) bool { return strings.HasSuffix(f.Text, "/") }) // to macOS
 	tmp := into.Kind == workspace.Literal && path.Clean(into.Text) == "/tmp"
 	named, tree := !tmp && !x.Place.IsRoot(*into), whole || name != "cp"
 	if onto || contents || named {
 		x.Fill(*into)
+	} else {
+		x.Add(finding.WorkspaceWrite)
 	}
 	for _, f := range files {
 		m := moved{name, tree, ends(name, f, *into)}
@@ -84,6 +91,12 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 			x.Add(finding.DeletesFile) // each round may move a file of the same name
 		}
 		at.Tilde = into.Tilde
+		if name == "mv" && !keeps && !alone && f.Kind == workspace.Literal && into.Kind == workspace.Literal {
+			x.Does(command.MovesOnto, at)
+		}
+		if ends := path.Ext(path.Base(into.Text)); name == "mv" && words.Any(ends, ".log", ".out") && path.Ext(base) != ends {
+			x.Add(finding.DeletesFile) // such files are emptied unasked
+		}
 		switch {
 		case f.Kind == workspace.Computed, f.Kind == workspace.Pattern && (base[0] == '.' || base[0] == '['):
 			x.Add(finding.DynamicPath)
@@ -94,6 +107,11 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 		default:
 			at.Kind = workspace.Pattern
 			x.DeskPath(at)
+			x.Add(finding.WorkspaceWrite)
+			texts := x.Place.IsRoot(*into) && words.Any(base, "*", "*.md", "*.*") // where agents look for them
+			if workspace.HitsObeyed(at.Text) || texts || name == "mv" && workspace.HitsObeyed(f.Text) {
+				x.Add(finding.WritesInstructions)
+			}
 		}
 		if named {
 			m.becomes(x, *into)

@@ -189,7 +189,7 @@ func (s *Reading) apply(f frame, e *command.Effect) {
 	case command.MovesOnto:
 		s.replaces(f, e.Word)
 	case command.RunsEach:
-		f.forEach = true
+		f.forEach, f.flat = true, e.Flat
 		s.inner(f, e.Words)
 		if s.Found.Has(finding.DeletesFile) && !e.Narrow {
 			s.Found.Add(finding.RecursiveDelete)

@@ -106,7 +106,7 @@ func (s *flow) overwritten(w workspace.Word, place *workspace.Place, read []read
 func (s *flow) replaces(f frame, w workspace.Word) {
 	files := named(&s.Place, w)
 	again := func(file string) bool { return slices.Contains(s.renamedTo, file) }
-	if f.forEach || path.Ext(w.Text) != "" && slices.ContainsFunc(files, again) {
+	if f.forEach && !f.flat || path.Ext(w.Text) != "" && slices.ContainsFunc(files, again) {
 		s.Found.Add(finding.DeletesFile)
 	}
 	s.renamedTo = append(s.renamedTo, files...)

@@ -10,6 +10,7 @@ type frame struct {
 	inLoop     bool // inside a loop or a function
 	inSubshell bool // inside a subshell that began in the innermost loop
 	forEach    bool // it runs once for each of many files
+	flat       bool // these are of one folder
 	afterPipe  bool // its input is a pipe
 	beforePipe bool // its output is a pipe
 	searching  bool // only what is R4 counts: see searchNested

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"approvalbot/internal/lazy"
@@ -134,6 +135,21 @@ func InstructionPath(lower string) bool {
 	name := strings.TrimRight(path.Base(lower), ". ") // Windows drops them
 	return instructionNames.Has(name) || strings.HasSuffix(name, ".instructions.md") || strings.HasSuffix(name, ".chatmode.md") ||
 		strings.HasSuffix(name, ".agent.md") || runtimeText(lower, name)
+}
+
+// HitsObeyed reports a glob whose last part is written for a name that others obey: "C*.md" for CLAUDE.md. One that begins with a
+// sign of a glob is written for no name.
+func HitsObeyed(glob string) bool {
+	last := path.Base(FoldPath(glob))
+	first := strings.IndexAny(last, "*?[")
+	if first < 0 {
+		return false
+	}
+	matches := func(name string) bool { return MatchesName(last, name) }
+	if first == 0 {
+		return words.Holds(last, ".instructions.", ".chatmode.", ".agent.")
+	}
+	return slices.ContainsFunc(instructionNames.List(), matches) || slices.ContainsFunc(startupNames.List(), matches)
 }
 
 // runtimeText reports a text in a hidden folder that is not known to be of another program than a runtime.

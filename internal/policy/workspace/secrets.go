@@ -403,7 +403,9 @@ func standsFor(sign, c byte) bool { return sign == c || sign == '?' || sign == '
 
 // startupNames are components of files that other programs run or obey, in
 // lower case: writing them is more than a change of the workspace.
-var startupNames = lazy.Words(`.git git~1 .hg .svn .bzr .fslckout _fossil_ .gitconfig .gitmodules .gitattributes .husky .pre-commit-config.yaml .lefthook.yml lefthook.yml
+var startupNames = lazy.Words(`.git git~1 .hg .svn .bzr .fslckout _fossil_ .gitconfig .gitmodules .gitattributes .husky applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit
+	prepare-commit-msg commit-msg post-commit pre-rebase post-checkout post-merge pre-push pre-receive post-receive post-rewrite pre-auto-gc reference-transaction
+	sendemail-validate fsmonitor-watchman .helix nuget.config .pre-commit-config.yaml .lefthook.yml lefthook.yml
 	.githooks .pre-commit-hooks.yaml lefthook.yaml lefthook.toml lefthook.json .lefthook.yaml .lefthook.toml .lefthook.json
 	lefthook-local.yml lefthook-local.yaml .lefthook-local.yml .lefthook-local.yaml .lefthook .overcommit.yml
 	.github .gitlab-ci.yml .gitlab-ci.yaml .gitlab .circleci jenkinsfile azure-pipelines.yml azure-pipelines.yaml .azure-pipelines .travis.yml bitbucket-pipelines.yml
@@ -439,7 +441,9 @@ func Begins(beginning string) bool {
 		}
 		return false
 	}
-	if starts(startupNames, base) || starts(allSecretNames, base) {
+	ends := func(name string) bool { return strings.HasPrefix(name, base) && len(name) <= len(base)+3 } // with a few letters
+	if starts(startupNames, base) || starts(allSecretNames, base) || strings.HasPrefix(base, Programs[0]) || ends("gradlew") ||
+		slices.ContainsFunc(instructionNames.List(), ends) || slices.ContainsFunc(runtimeFiles.List(), ends) {
 		return true
 	}
 	dot := strings.LastIndexByte(base, '.')
