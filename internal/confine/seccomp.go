@@ -77,6 +77,7 @@ func filter() ([]byte, error) {
 	for _, call := range slices.Sorted(maps.Keys(ofOthers)) {
 		program = append(program, ownOnly(call, ofOthers[call])...)
 	}
+	program = append(program, noKeys()...)
 	program = append(program, noFilters()...)
 	program = append(program, keepImages()...)
 	program = append(program, requests()...)
@@ -114,6 +115,20 @@ func sockets() []bpf.Instruction {
 	}
 	out = append(append(out, inet...), link...)
 	return append([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_SOCKET, SkipTrue: uint8(len(out))}}, out...)
+}
+
+// noKeys refuses TCP_AO_ADD_KEY and its like, which name an algorithm that the kernel loads a module for.
+func noKeys() []bpf.Instruction {
+	return []bpf.Instruction{
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_SETSOCKOPT, SkipTrue: 7},
+		bpf.LoadAbsolute{Off: offsetSecond, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.IPPROTO_TCP, SkipTrue: 4},
+		bpf.LoadAbsolute{Off: offsetThird, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpLessThan, Val: 38, SkipTrue: 2},
+		bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: 40, SkipTrue: 1},
+		bpf.RetConstant{Val: fail | uint32(unix.ENOPROTOOPT)},
+		bpf.LoadAbsolute{Off: offsetCall, Size: 4},
+	}
 }
 
 // only lets a call through whose argument is one of a few, and refuses it else.
@@ -171,7 +186,8 @@ func keepImages() []bpf.Instruction {
 // systems are refused: some exchange the contents of files and leave their times as they are.
 func requests() []bpf.Instruction {
 	never := []uint32{unix.TIOCSTI, unix.TIOCLINUX,
-		unix.TIOCSETD, unix.SIOCGIFBR, unix.SIOCSIFBR, unix.SIOCGIFVLAN, unix.SIOCSIFVLAN} // have the kernel load modules
+		unix.TIOCSETD, 0x89a0, 0x89a1, 0x89a2, 0x89a3, // SIOCBRADDBR and its like
+		unix.SIOCGIFBR, unix.SIOCSIFBR, unix.SIOCGIFVLAN, unix.SIOCSIFVLAN} // have the kernel load modules
 	exact := []uint32{unix.FICLONE, unix.FICLONERANGE, unix.FS_IOC_GETFLAGS}
 	m, n := uint8(len(never)), uint8(len(exact))
 	out := []bpf.Instruction{

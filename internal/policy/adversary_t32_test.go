@@ -109,8 +109,8 @@ func TestAdversary_T32_CopiesOfSecrets(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
 		"cat secrets/prod.json~", "cat secrets/.prod.json.swp", "cat passwords.txt~", "cat terraform.tfstate.1700000000.backup", "cat .wp-config.php.swp", "cat '#.env#'", "cat .secrets.yml.swp", "cat db-password.txt.orig",
-		"cat '.#.env'", "cat prod.key-20260131", "cat k.pem.~2~", "cat k.pem_old",
-	}, []string{"cat src/main.go~", "cat README.md.bak", "cat '#main.go#'", "cat CHANGELOG-20260131", "cat secrets/app.go~"})
+		"cat '.#.env'", "cat prod.key-20260131", "cat k.pem.~2~", "cat k.pem_old", "cat .server.key.un~", "cat server.key.rej", "cat server.key.dpkg-old", "cat server.pem.gz", "cat prod.pem.bak.gz", "cat .server.pem.kate-swp", "cat prod.pem_backup2", "cat prod.pem.2026-01-31",
+	}, []string{"cat src/main.go~", "cat README.md.bak", "cat .env.sample", "cat .env.dist", "cat .env.example", "cat data.csv.gz", "cat '#main.go#'", "cat CHANGELOG-20260131", "cat secrets/app.go~"})
 }
 
 // TestAdversary_T32_NamesByGlobsAndPrefixes: a name that others obey is written by a glob, by find, and by a program that completes it.
@@ -125,6 +125,13 @@ func TestAdversary_T32_NamesByGlobsAndPrefixes(t *testing.T) {
 		"gh api graphql -f query='query{viewer{login}}'"})
 	e := engine(t, shipped)
 	require.NotEqual(t, approval.R0, judge(e, lineCall(t, `find docs -name '*.txt' -exec cp {} . \;`)).Assessment.RiskClass, "it writes, so it may not run beside a confined command")
+}
+
+// TestAdversary_T32_FoldersByGlobs: a folder of secrets loses its name by a glob, and .gitignore by a link.
+func TestAdversary_T32_FoldersByGlobs(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{"mv deploy/*/ w", "mv -- deploy/*/ y", "mv deploy/*/sub y", "mv deploy/*/prod.json y", "ln -s .gitignore gi", "ln .gitignore gj", "ln -s ../.git/info/exclude x"},
+		[]string{"mv src/*.go lib/", "mv docs/*.md old", "mv a.go b.go"})
 }
 
 // TestAdversary_T32_FilesOfAnyKind: a tool that is told to take other files than those of its language shows lines of them.

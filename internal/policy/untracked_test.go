@@ -21,7 +21,7 @@ func TestUntrackedSecrets(t *testing.T) {
 	}
 	const env = "/workspace/app/.env"
 	for _, asks := range []string{
-		"git add .", "git add -- -u/../.", "git add -- app -u/../src", "git add -- . -u", "git add -- -u/..", "git add -A", "git add --all", "git add app", "git add app/", "git add ./app/.", "git add APP", "git add :/", "git add -N .", "git add -v -- .",
+		"git add .", "git add app.d/../app", "git add -- -u/../.", "git add -- app -u/../src", "git add -- . -u", "git add -- -u/..", "git add -A", "git add --all", "git add app", "git add app/", "git add ./app/.", "git add APP", "git add :/", "git add -N .", "git add -v -- .",
 		"git add 'app/*'", "cd app && git add .", "git -C app add -A", "git stash -u", "git stash push --include-untracked -m x", "git stash -qu", "git add . && git commit -m x",
 		"sh -c 'git add .'", "git add main.go app", "timeout 5 git add .", "for d in app; do git add $d; done", "git add ..", "git -C deep add er", "git -C sub add ../cfg", "cp -r top src/ && git add src", "ls | xargs git add",
 	} {
@@ -45,9 +45,12 @@ func TestUntrackedSecrets(t *testing.T) {
 	// What the asker did not look at may hold any secret; a line's own words decide that here, as only policy reads them all.
 	for _, asks := range []string{
 		"cd away && git add .", "git -C away add .", "for d in aw; do git -C ${d}ay add .; done", `for d in */; do (cd "$d" && git add .); done`, "for s in d; do git ad$s away; done; cd away; git stash -u",
-		"find . -name .git -execdir git add . ';'", "git --git-dir=away/.git add .", "cd $(git rev-parse --show-toplevel) && git add -A",
+		"git -C app/.. add .", "git -C l/../x add .", "find . -name .git -execdir git add . ';'", "git --git-dir=away/.git add .", "cd $(git rev-parse --show-toplevel) && git add -A",
 	} {
 		require.Contains(t, of(asks).Assessment.ReasonCodes, "may-read-secret", asks)
+	}
+	for line, file := range map[string]string{"git add x.d": "/workspace/x.d/server.key", "git add example.com": "/workspace/example.com/k.pem", "git add main.go": "/workspace/main.go/.env"} {
+		require.Equal(t, approval.OutcomeAsk, of(line, file).Outcome, line)
 	}
 	// What git ignores counts after a command that may change what it ignores.
 	ignored := func(line string, files []string) approval.Judgement {
@@ -56,7 +59,7 @@ func TestUntrackedSecrets(t *testing.T) {
 		return judge(e, c)
 	}
 	for _, asks := range []string{
-		"echo > .gitignore; git add .", "for f in gnore; do sed -i 's/env/x/' .giti$f; done; git add .", "for c in witch; do git s$c -q other; done; git add .", "cp -r app x && git add x", "mv app x && git add -A", "git init && git add .",
+		"echo > .gitignore; git add .", "for f in gnore; do sed -i 's/env/x/' .giti$f; done; git add .", "for c in witch; do git s$c -q other; done; git add .", "cp -r app x && git add x", "mv certs.d y.d && git add y.d", "mv app x && git add -A", "git init && git add .",
 		"rsync -a app/ x/; git add .", "tar xf a.tar && git add .", "git stash -a", "git stash --all", "git stash pop && git add -A", "cd app && git init -q && git add .", "git rm -q --cached .gitignore && git add .",
 	} {
 		require.Equal(t, approval.OutcomeAsk, ignored(asks, []string{env}).Outcome, asks)

@@ -92,6 +92,12 @@ func branch(folder string) string {
 
 // firstLine is the first line of an ordinary file; empty if it is no such file, or cannot be read.
 func firstLine(path string) string {
+	line, _, _ := strings.Cut(beginning(path, gitFile), "\n")
+	return strings.TrimRight(line, "\r")
+}
+
+// beginning is so many bytes of an ordinary file at most; empty if it is no such file, or cannot be read.
+func beginning(path string, most int64) string {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
@@ -100,10 +106,9 @@ func firstLine(path string) string {
 		return ""
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, gitFile))
+	text, err := io.ReadAll(io.LimitReader(f, most))
 	if err != nil {
 		return ""
 	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	return strings.TrimRight(line, "\r")
+	return string(text)
 }

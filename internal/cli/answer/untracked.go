@@ -28,6 +28,7 @@ const (
 	mostUntracked  = 64       // files and folders, as many as a desk accepts
 	mostWords      = 10_000   // of a command
 	mostName       = 4096     // bytes of a path that a desk accepts
+	gitConfig      = 64 << 10 // bytes that are read of a repository's settings
 )
 
 var (
@@ -66,6 +67,12 @@ func Untracked(ctx context.Context, dir string, texts ...string) (*api.Untracked
 	}
 	ctx, stop := context.WithTimeout(ctx, untrackedTime)
 	defer stop()
+	return within(ctx, time.Now().Add(untrackedTime+time.Second), errTooMany, func() (*api.Untracked, error) { // a file system may hang
+		return untracked(ctx, dir, text, append(words, texts...))
+	})
+}
+
+func untracked(ctx context.Context, dir, text string, words []string) (*api.Untracked, error) {
 	own, err := os.MkdirTemp("", "approvalbot-")
 	if err != nil {
 		return nil, err
@@ -77,7 +84,7 @@ func Untracked(ctx context.Context, dir string, texts ...string) (*api.Untracked
 	}
 	made := begins.MatchString(text)
 	l := look{own: filepath.Join(own, "git"), dir: dir, real: real, ignored: ignores.MatchString(text), seen: map[string]bool{}}
-	for at := range places(append(words, texts...), dir) {
+	for at := range places(words, dir) {
 		if len(l.folders) == mostUntracked || len(at) > mostName || !utf8.ValidString(at) {
 			continue
 		}
@@ -355,8 +362,12 @@ func borrow(own, top string) (index, objects string, err error) {
 		common = at(folder, to)
 	}
 	settings := "[core]\n\trepositoryFormatVersion = 0\n"
-	if text, err := os.ReadFile(filepath.Join(common, "config")); err == nil && bytes.Contains(bytes.ToLower(text), []byte("sha256")) {
+	text := strings.ToLower(beginning(filepath.Join(common, "config"), gitConfig))
+	if strings.Contains(text, "sha256") {
 		settings = "[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = sha256\n"
+	}
+	if strings.Contains(text, "excludesfile") || strings.Contains(text, "[include") || len(text) == gitConfig { // in place of the user's
+		settings += "[core]\n\texcludesFile = /dev/null\n"
 	}
 	err = errors.Join(os.RemoveAll(own), os.MkdirAll(filepath.Join(own, "refs"), 0o700), os.Mkdir(filepath.Join(own, "info"), 0o700),
 		os.WriteFile(filepath.Join(own, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600), os.WriteFile(filepath.Join(own, "config"), []byte(settings), 0o600),

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -144,6 +145,28 @@ func TestUntracked(t *testing.T) {
 	got, err = Untracked(t.Context(), split, "git add .; cd ../tree; git add .")
 	require.NoError(t, err)
 	require.ElementsMatch(t, at("split/x.pem", "tree/x.pem"), got.Files)
+
+	ignores := filepath.Join(root, "ignores")
+	write("ignores", "*.pem\n")
+	t.Setenv("GIT_CONFIG_COUNT", "0")
+	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(root, "settings"))
+	write("settings", "[core]\n\texcludesFile = "+ignores+"\n")
+	got, err = Untracked(t.Context(), split, "git add .")
+	require.NoError(t, err)
+	require.Empty(t, got.Files, "the user ignores them")
+	git(t, split, "config", "core.excludesFile", "/dev/null")
+	got, err = Untracked(t.Context(), split, "git add .")
+	require.NoError(t, err)
+	require.Equal(t, at("split/x.pem"), got.Files, "the repository has another file in place of the user's")
+
+	pipes := filepath.Join(root, "pipes")
+	git(t, root, "init", "-q", pipes)
+	require.NoError(t, os.Remove(filepath.Join(pipes, ".git/config")))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(pipes, ".git/config"), 0o600))
+	write("pipes/x.pem", "x")
+	got, err = Untracked(t.Context(), pipes, "git add .")
+	require.NoError(t, err)
+	require.Empty(t, got.Files, "a pipe in place of the settings")
 
 	path := os.Getenv("PATH")
 	require.NoError(t, os.MkdirAll(filepath.Join(split, "node_modules/.bin"), 0o700))

@@ -194,8 +194,12 @@ func copiesFrom(x *command.Call, name string, f workspace.Word, whole bool) {
 	if c, obeyed := workspace.Obeyed("/" + workspace.FoldPath(f.Text)); obeyed && c != finding.WritesInstructions {
 		x.Add(c) // a copy under another name can be changed and put back
 	}
+	// Any of these may keep secrets.
+	folders := strings.HasSuffix(f.Text, "/") || strings.ContainsAny(strings.ReplaceAll(path.Dir(path.Clean(f.Text)), "**", ""), "*?[")
 	switch {
-	case name == "mv" && x.LocalGlob(f) && !f.MayBeOption():
+	case name == "ln" && words.Holds(strings.ToLower(path.Base(f.Text)), "ignore", "exclude"):
+		x.Add(finding.WritesStartup) // by another name it can be changed unseen
+	case name == "mv" && x.LocalGlob(f) && !f.MayBeOption() && !folders:
 		x.Add(finding.WorkspaceWrite)
 		x.Mark(command.WritesCode)
 		x.DeskTree(f)

@@ -45,23 +45,23 @@ func (s *Reading) takesUntracked(f frame, args []workspace.Word) {
 		s.unignores = s.unignores || changesTree.Has(name.Text)
 		return
 	}
-	all, ignored, some := s.staged(f, name.Text, rest)
-	if !all && !some {
+	all, ignored, some, files := s.staged(f, name.Text, rest)
+	if !all && !some && !files {
 		return
 	}
 	looked := len(here) > 0
 	for _, dir := range here {
 		looked = looked && slices.ContainsFunc(s.Untracked.Folders, func(folder string) bool { return path.Clean(folder) == dir })
 	}
-	files := s.Untracked.Files
+	told := s.Untracked.Files
 	if ignored || s.unignores {
 		looked = looked && s.Untracked.Ignored != nil
-		files = slices.Concat(files, s.Untracked.Ignored)
+		told = slices.Concat(told, s.Untracked.Ignored)
 	}
-	if !looked {
+	if !looked && (all || some) {
 		s.Found.Add(finding.MayReadSecret)
 	}
-	for _, file := range files {
+	for _, file := range told {
 		if all || elsewhere || s.stages(rest, file) {
 			s.Read(workspace.Word{Text: file})
 		}
@@ -74,7 +74,7 @@ func restores(w workspace.Word) bool { return w.IsAny("pop", "apply", "branch") 
 // below gives the directories that a word names from each of some; none if that is not known.
 func below(dirs []string, w workspace.Word) (list []string) {
 	switch {
-	case w.Kind != workspace.Literal || w.Tilde:
+	case w.Kind != workspace.Literal || w.Tilde || strings.Contains(w.Text, "/.."): // behind a link that is another folder
 		return nil
 	case path.IsAbs(w.Text):
 		return []string{path.Clean(w.Text)}
@@ -86,8 +86,8 @@ func below(dirs []string, w workspace.Word) (list []string) {
 }
 
 // staged says what git add or git stash with these words could take that is not tracked: all there is, what is ignored too, or
-// some, in folders that they name.
-func (s *Reading) staged(f frame, verb string, args []workspace.Word) (all, ignored, some bool) {
+// some, in folders that they name. named: they name files.
+func (s *Reading) staged(f frame, verb string, args []workspace.Word) (all, ignored, some, named bool) {
 	all = f.forEach
 	paths := false
 	for _, w := range args {
@@ -101,19 +101,30 @@ func (s *Reading) staged(f frame, verb string, args []workspace.Word) (all, igno
 		case option && w.IsAny("--all", "--include-untracked", "--no-ignore-removal"):
 			all, ignored = true, ignored || verb == "stash" && w.Is("--all")
 		case option && w.Is("--update"), option && verb != "stash" && w.Text[1] != '-' && strings.Contains(w.Text, "u"):
-			return false, false, false // what is tracked
+			return false, false, false, false // what is tracked
 		case option && strings.HasPrefix(w.Text, "--"):
 		case option && verb == "stash":
 			all, ignored = all || strings.ContainsAny(w.Text, "ua"), ignored || strings.Contains(w.Text, "a")
 		case option:
 			all = all || strings.Contains(w.Text, "A")
-		case verb != "stash" && (path.Base(w.Text) == ".." || !workspace.PlainFile(strings.ToLower(path.Base(w.Text)))):
+		case verb != "stash" && isFile(w):
+			named = true
+		case verb != "stash":
 			some = true
 			all = all || s.saves || s.writes || len(s.renamedTo) > 0 // what was copied or moved before may lie there
 		}
 	}
-	return all, ignored, some
+	return all, ignored, some, named
 }
+
+// isFile reports a name that no folder usually has. A folder may have any name with a dot (example.com, x.d).
+func isFile(w workspace.Word) bool {
+	ext := strings.ToLower(strings.TrimPrefix(path.Ext(path.Base(w.Text)), "."))
+	return w.Kind == workspace.Literal && (workspace.CodeEnds.Has(ext) || dataEnds.Has(ext))
+}
+
+// dataEnds are endings of files that are no code, which no folder has.
+var dataEnds = lazy.Words("json yaml yml toml ini txt cfg csv tsv xml lock png jpg jpeg gif webp ico pdf zip gz tgz properties")
 
 // stages reports whether one of the words is a file, or a folder that it is in.
 func (s *Reading) stages(args []workspace.Word, file string) (is bool) {
@@ -141,7 +152,7 @@ func (s *Reading) unignored(base string, args []workspace.Word, effects []comman
 		return
 	}
 	folder := func(w workspace.Word) bool {
-		return !strings.HasPrefix(w.Text, "-") && (w.Kind != workspace.Literal || !workspace.PlainFile(strings.ToLower(path.Base(w.Text))))
+		return !strings.HasPrefix(w.Text, "-") && !isFile(w)
 	}
 	if copies.Has(base) && len(args) > 0 && !slices.ContainsFunc(args, func(w workspace.Word) bool {
 		return strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "tT")

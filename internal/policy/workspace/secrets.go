@@ -205,7 +205,11 @@ func madeKey(c string) bool {
 }
 
 // copyEnds are how names of copies end, behind a dot, a dash or an underscore.
-var copyEnds = lazy.Words("old bak orig save saved backup copy swp swo swn tmp new")
+var copyEnds = lazy.Words(`old bak orig save saved backup copy tmp temp new prev previous disabled off kept rej un rpmsave rpmnew rpmorig dpkg kate swp
+	gz bz2 xz zst`)
+
+// copied finds endings with a number or a time, and vim's.
+var copied = lazy.Pattern(`^(?:(?:old|bak|backup|copy|tmp|save)\d+|sw[a-z]|\d{8}t\d{4,6}z?)$`)
 
 // withoutCopy gives the name of which this one is a copy, as editors and people name them: "prod.key" for "prod.key.old",
 // "prod.key~", "prod.key.~2~", "#prod.key#" and "prod.key-20260131".
@@ -222,7 +226,8 @@ func withoutCopy(c string) string {
 			short = c[:len(c)-1]
 		case at > 0:
 			end := strings.Trim(c[at+1:], "~")
-			if number := words.Digits(end) && (c[at] == '.' || len(end) > 5); number || copyEnds.Has(end) {
+			number := words.Digits(end) && (c[at] == '.' || c[at] == '-' && len(end) > 1 || len(end) > 5)
+			if number || copyEnds.Has(end) || copied.MatchString(end) {
 				short = c[:at]
 			}
 		}
