@@ -134,6 +134,16 @@ func TestAdversary_T32_FoldersByGlobs(t *testing.T) {
 		[]string{"mv src/*.go lib/", "mv docs/*.md old", "mv a.go b.go"})
 }
 
+// TestAdversary_T32_InTheFolderOfEach: find runs what stands behind -execdir in a folder that may be .git or one of secrets.
+func TestAdversary_T32_InTheFolderOfEach(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{
+		`find . -name hooks -execdir cp ../evil.sh hooks/pre-commit ";"`, `find . -name prod.json -execdir cat prod.json ";"`, `find .. -name config -execdir cat config ";"`, `find . -type d -execdir cp main.go w.yml ";"`,
+		`find ../other -name o.go -execdir sed -i s/o/CHANGED/ {} ";"`, `find .. -name x -execdir git status ";"`, `find . -name x -execdir touch y ";"`, `find . -name x -okdir cp y {} ";"`, `find . -name x -execdir sort -osettings.json {} ";"`,
+		"git -C a/l/../.. reset -q HEAD~1", `find . -name x -execdir sh -c 'cat prod.json' ";"`, `find . -name x -execdir go test ";"`,
+	}, []string{`find . -name '*.go' -execdir wc -l {} +`, `find . -name '*.pyc' -execdir rm -f {} ';'`, `find . -name '*.go' -execdir head {} ";"`, `find . -name '*.go' -exec wc -l {} +`})
+}
+
 // TestAdversary_T32_FilesOfAnyKind: a tool that is told to take other files than those of its language shows lines of them.
 func TestAdversary_T32_FilesOfAnyKind(t *testing.T) {
 	t.Parallel()

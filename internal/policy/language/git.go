@@ -46,6 +46,9 @@ func gitGlobals(x *command.Call, args []workspace.Word) int {
 			w.Is("--version"), w.Is("--no-replace-objects"):
 		case w.Is("-C") && i+1 < len(args):
 			i++
+			if strings.Contains(args[i].Text, "/..") { // behind a link that is another folder than by its words
+				x.Add(finding.UnknownOption)
+			}
 			if d := args[i]; d.Kind != workspace.Literal || !x.Place.IsRoot(d) {
 				gitBelow(x, d)
 			}

@@ -276,6 +276,9 @@ func (f *finder) exec(i int) (end int) {
 	f.act()
 	inner, files := f.args[i+1:min(end, len(f.args))], f.words()
 	endsCommand(f.x, inner)
+	if f.args[i].IsAny("-execdir", "-okdir") && (!f.local || !onlyFound(inner)) {
+		f.x.Add(finding.DynamicPath) // it runs in the folder of what is found, which may be any
+	}
 	if f.local && f.remade() && removes(inner) && (f.files || !f.byEnding() || !recursive(inner)) {
 		f.x.Add(finding.RemovesBuildOutput)
 	} else {
@@ -286,6 +289,21 @@ func (f *finder) exec(i int) (end int) {
 	f.other = true
 	return end
 }
+
+// onlyFound reports a command that names no files but those that find has found, and some.
+func onlyFound(inner []workspace.Word) bool {
+	found := false
+	for i, w := range inner {
+		found = found || w.Is("{}")
+		if i > 0 && !w.Is("{}") && !plainOption.MatchString(w.Text) {
+			return false
+		}
+	}
+	return found
+}
+
+// plainOption matches options without a value in the same word.
+var plainOption = lazy.Pattern(`^(?:-[a-zA-Z]{1,3}|--[a-z-]*)$`)
 
 // delete judges -delete.
 func (f *finder) delete() {
