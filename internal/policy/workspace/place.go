@@ -347,7 +347,7 @@ func (p *Place) ends(w Word) bool {
 
 // IsRoot reports a word that is a workspace itself.
 func (p *Place) IsRoot(w Word) bool {
-	ok := w.Kind == Literal
+	ok := w.Kind == Literal && !Climbs(w.Text)
 	p.Resolve(w, func(d string, open bool) { ok = ok && !open && p.RootPath(d) })
 	return ok
 }
