@@ -36,7 +36,7 @@ func TestUntrackedSecrets(t *testing.T) {
 	point := judge(e, c).Points[0]
 	require.Equal(t, []any{"reads-secret", "git add .", "reads %s, which usually holds secrets", []string{env}}, []any{point.Code, point.Text, point.Does, point.Of})
 	for _, allowed := range []string{
-		"git add main.go", "git add app/main.go", "git add application", "git add -u", "git add -u .", "git add --update app", "git stash", "git stash push -m u",
+		"git add main.go", "git add -", "echo x >> Makefile && git add Makefile .gitignore", "git add app/main.go", "git add application", "git add -u", "git add -u .", "git add --update app", "git stash", "git stash push -m u",
 		"git status", "git commit -am x", "git log --grep add", "cd other && git add .", "echo git add .",
 	} {
 		require.Equal(t, approval.OutcomeAllow, of(allowed, env).Outcome, allowed)

@@ -100,7 +100,7 @@ func (s *Reading) staged(f frame, verb string, args []workspace.Word) (all, igno
 			all = true
 		case option && w.IsAny("--all", "--include-untracked", "--no-ignore-removal"):
 			all, ignored = true, ignored || verb == "stash" && w.Is("--all")
-		case option && w.Is("--update"), option && verb != "stash" && w.Text[1] != '-' && strings.Contains(w.Text, "u"):
+		case option && w.Is("--update"), option && verb != "stash" && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "u"):
 			return false, false, false, false // what is tracked
 		case option && strings.HasPrefix(w.Text, "--"):
 		case option && verb == "stash":
@@ -119,12 +119,14 @@ func (s *Reading) staged(f frame, verb string, args []workspace.Word) (all, igno
 
 // isFile reports a name that no folder usually has. A folder may have any name with a dot (example.com, x.d).
 func isFile(w workspace.Word) bool {
-	ext := strings.ToLower(strings.TrimPrefix(path.Ext(path.Base(w.Text)), "."))
-	return w.Kind == workspace.Literal && (workspace.CodeEnds.Has(ext) || dataEnds.Has(ext))
+	base := strings.ToLower(path.Base(w.Text))
+	ext := strings.TrimPrefix(path.Ext(base), ".")
+	named := strings.HasSuffix(base, "file") || words.Any(base, "license", "readme", "changelog", "codeowners")
+	return w.Kind == workspace.Literal && (named || workspace.CodeEnds.Has(ext) || dataEnds.Has(ext))
 }
 
 // dataEnds are endings of files that are no code, which no folder has.
-var dataEnds = lazy.Words("json yaml yml toml ini txt cfg csv tsv xml lock png jpg jpeg gif webp ico pdf zip gz tgz properties")
+var dataEnds = lazy.Words("json yaml yml toml ini txt cfg csv tsv xml lock png jpg jpeg gif webp ico pdf zip gz tgz properties gitignore dockerignore editorconfig")
 
 // stages reports whether one of the words is a file, or a folder that it is in.
 func (s *Reading) stages(args []workspace.Word, file string) (is bool) {
