@@ -83,6 +83,7 @@ var (
 // sum writes what go test prints without -v, and counts why tests were skipped.
 func sum(events io.Reader, out io.Writer, skipped map[string]int) error {
 	said := map[string]map[string][]string{} // by package and test, what is not printed yet
+	astray := map[string][]string{}          // by package, errors of tests that passed: go test mixes up those that run at once
 	for in := json.NewDecoder(events); ; {
 		var e event
 		if err := in.Decode(&e); errors.Is(err, io.EOF) {
@@ -104,6 +105,7 @@ func sum(events io.Reader, out io.Writer, skipped map[string]int) error {
 			for _, test := range slices.Sorted(maps.Keys(of)) {
 				fmt.Fprint(out, strings.Join(of[test], ""))
 			}
+			fmt.Fprint(out, strings.Join(astray[e.Package], ""))
 			delete(said, e.Package)
 		case e.Action == "fail":
 			fmt.Fprint(out, strings.Join(of[e.Test], ""))
@@ -116,6 +118,9 @@ func sum(events io.Reader, out io.Writer, skipped map[string]int) error {
 			}
 			delete(of, e.Test)
 		case e.Action == "pass":
+			if text := strings.Join(of[e.Test], ""); strings.Contains(text, "\tError") {
+				astray[e.Package] = append(astray[e.Package], text)
+			}
 			delete(of, e.Test)
 		}
 	}

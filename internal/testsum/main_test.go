@@ -25,6 +25,8 @@ func TestSum(t *testing.T) {
 {"Action":"output","Package":"p/a","Output":"ok  \tp/a\t0.1s\n"}
 {"Action":"pass","Package":"p/a"}
 {"Action":"output","Package":"p/b","Test":"TestBad","Output":"    b_test.go:3: wrong\n"}
+{"Action":"output","Package":"p/b","Test":"TestOther","Output":"        \tError:      \tof TestBad\n"}
+{"Action":"pass","Package":"p/b","Test":"TestOther"}
 {"Action":"output","Package":"p/b","Test":"TestBad","Output":"--- FAIL: TestBad (0.00s)\n"}
 {"Action":"fail","Package":"p/b","Test":"TestBad"}
 {"Action":"output","Package":"p/b","Test":"TestCut","Output":"panic: boom\n"}
@@ -39,6 +41,7 @@ ok  	p/a	0.1s
 --- FAIL: TestBad (0.00s)
 FAIL	p/b	0.1s
 panic: boom
+        	Error:      	of TestBad
 
 Not tested on this machine:
   jq: not tested, install jq (tests: 1)
