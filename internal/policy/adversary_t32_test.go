@@ -117,7 +117,7 @@ func TestAdversary_T32_CopiesOfSecrets(t *testing.T) {
 func TestAdversary_T32_NamesByGlobsAndPrefixes(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
-		"sed -i '1i x' C*.md", "sed -i '1i x' src/*.instructions.md", `for f in A*.md; do sed -i '1i x' "$f"; done`, "mv docs/*.md .", "mv docs/AGENT?.md .", "cp docs/AGENT?.md x.md .", "mv A*.md old/", "sed -i '1i x' site*.py",
+		"sed -i '1i x' C*.md", "sed -i '1i x' src/*.instructions.md", "sed -i '1i x' docs/*LAUDE.md", "sed -i '1i x' src/?laude.md", `for f in A*.md; do sed -i '1i x' "$f"; done`, "mv docs/*.md .", "mv docs/AGENT?.md .", "cp docs/AGENT?.md x.md .", "mv A*.md old/", "sed -i '1i x' site*.py",
 		`find docs -name '*.md' -exec cp {} . \;`, "split -a 1 -l 1 x.txt AGENTS.m", "split -a 1 -l 1 x.txt gradle", "split -a 1 -l 1 x.txt approvalbot.client.yam", "echo x > githooks/pre-commit", "cp x tools/hooks/post-checkout",
 		"echo x > .helix/languages.toml", "git log -U3", "git log --binary", "git log -p -- .", "git log -p -- ./", "gh api repos/o/r/contents/%2eenv",
 		`gh api graphql -f query='query{repository(owner:"o",name:"r"){object(expression:"HEAD:.env"){... on Blob{text}}}}'`, "gh api repos/o/r/secret-scanning/alerts", "rg -C 10 NODE_ENV",

@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
@@ -137,8 +138,8 @@ func InstructionPath(lower string) bool {
 		strings.HasSuffix(name, ".agent.md") || runtimeText(lower, name)
 }
 
-// HitsObeyed reports a glob whose last part is written for a name that others obey: "C*.md" for CLAUDE.md. One that begins with a
-// sign of a glob is written for no name.
+// HitsObeyed reports a glob whose last part is written for a name that others obey: "C*.md" for CLAUDE.md. One that has only an
+// ending ("*.md") is written for no name.
 func HitsObeyed(glob string) bool {
 	last := path.Base(FoldPath(glob))
 	first := strings.IndexAny(last, "*?[")
@@ -146,8 +147,11 @@ func HitsObeyed(glob string) bool {
 		return false
 	}
 	matches := func(name string) bool { return MatchesName(last, name) }
-	if first == 0 {
-		return words.Holds(last, ".instructions.", ".chatmode.", ".agent.")
+	if words.Holds(last, ".instructions.", ".chatmode.", ".agent.") {
+		return true
+	}
+	if first == 0 && strings.IndexFunc(strings.TrimSuffix(last, path.Ext(last)), unicode.IsLetter) < 0 {
+		return false
 	}
 	return slices.ContainsFunc(instructionNames.List(), matches) || slices.ContainsFunc(startupNames.List(), matches)
 }
