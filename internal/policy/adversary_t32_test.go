@@ -178,7 +178,7 @@ func TestAdversary_T32_AllOfTheHistory(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
 		"git log -p -S AWS_SECRET", "git log -p -Gpassword", "git log -G token -p -i", "git diff 4b825dc642cb6eb9a060e54bf8d69288fbee4904 HEAD", "git log -p -n 99999", "git log -p -99999", "git log -p --max-count=5000", "git log -p --author=.", "git log -p --grep '.*'", "git log -p -S =", "git diff 4B825DC642CB6EB9A060E54BF8D69288FBEE4904 HEAD",
-		"git log -p --author=alice", "git log -p --author=@", "git log -p --since=1", "git log -p --after=2000", "git log -p --before=now", "git log -p HEAD", "git reflog -p", "git log -p -1 -n 9999",
+		"git log -p --author=alice", "git log -p --author=@", "git log -p --since=1", "git log -p --after=2000", "git log -p --before=now", "git log -p HEAD", "git reflog -p", "git log -p -1 -n 9999", "git log -p =", "git log -p =..", "git log -p ''",
 		"git rev-list --all | xargs git show", "git show $(git rev-list --all)", `for c in $(git rev-list --all); do git show "$c"; done`,
 	}, []string{"git log -p --since='2 weeks ago'", "git log -p --since=yesterday", "git log -p src/a.go", "git log -p -- src", "git rev-list --all | xargs git show --stat", "git show HEAD", "git show --stat $(git rev-list --all)",
 		"git log -p -S newHandler", "git log -p -n 20", "git log -p -5", "git log --author=.", "git log --author=alice", "git log -S token --oneline", "git log -p main..HEAD"})

@@ -59,7 +59,8 @@ func TestUntrackedSecrets(t *testing.T) {
 		return judge(e, c)
 	}
 	for _, asks := range []string{
-		"echo > .gitignore; git add .", "for f in gnore; do sed -i 's/env/x/' .giti$f; done; git add .", "for c in witch; do git s$c -q other; done; git add .", "cp -r app x && git add x", "mv certs.d y.d && git add y.d", "mv app x && git add -A", "git init && git add .",
+		"echo > .gitignore; git add .", "for f in gnore; do sed -i 's/env/x/' .giti$f; done; git add .", "for c in witch; do git s$c -q other; done; git add .", "cp -r app x && git add x", "mv certs.d y.d && git add y.d", "git stash && git add -A", "git stash push -k && git add .", "cp -r app x.json && git add x.json", "mv app x.go && git add x.go",
+		"mv app readme && git add readme", "git mv app x.json && git add x.json", "mkdir x.json && cp -r app x.json/ && git add x.json", "mv app x && git add -A", "git init && git add .",
 		"rsync -a app/ x/; git add .", "tar xf a.tar && git add .", "git stash -a", "git stash --all", "git stash pop && git add -A", "cd app && git init -q && git add .", "git rm -q --cached .gitignore && git add .",
 	} {
 		require.Equal(t, approval.OutcomeAsk, ignored(asks, []string{env}).Outcome, asks)
@@ -69,6 +70,7 @@ func TestUntrackedSecrets(t *testing.T) {
 		require.Equal(t, approval.OutcomeAllow, ignored(allowed, nil).Outcome, allowed)
 		require.Equal(t, approval.OutcomeAllow, ignored(allowed, []string{env}).Outcome, allowed)
 	}
+	require.Equal(t, approval.OutcomeAsk, ignored("mv x.json y && git add y", []string{"/workspace/x.json/.env"}).Outcome, "a folder that is called like a file")
 	require.Equal(t, approval.OutcomeAllow, ignored("git init -q && git add .", []string{}).Outcome)
 	require.Equal(t, approval.OutcomeAllow, judge(e, lineCall(t, "cd away && git add .")).Outcome, "other askers do not look")
 	confined := confinable(t, "git add . && ./frob")

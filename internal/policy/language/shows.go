@@ -107,7 +107,7 @@ func narrowed(args []workspace.Word) bool {
 			narrow = narrow || option != "--grep" && workspace.OwnWord(strings.ToLower(value))
 		case option == "--since", option == "--after":
 			narrow = narrow || lately.MatchString(value)
-		case option == "-L", strings.Contains(w.Text, "..") && option[0] != '-':
+		case option == "-L", strings.Contains(w.Text, "..") && !strings.HasPrefix(w.Text, "-"):
 			narrow = true
 		case option == "--":
 			return narrow || slices.ContainsFunc(args[i+1:], func(w workspace.Word) bool { return !LeavesOut(w) && !wide(w) })

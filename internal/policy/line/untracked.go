@@ -46,6 +46,9 @@ func (s *Reading) takesUntracked(f frame, args []workspace.Word) {
 		return
 	}
 	all, ignored, some, files := s.staged(f, name.Text, rest)
+	if name.Is("stash") { // afterwards files are as they were committed, also those that say what is ignored
+		defer func() { s.unignores = true }()
+	}
 	if !all && !some && !files {
 		return
 	}
@@ -109,6 +112,7 @@ func (s *Reading) staged(f frame, verb string, args []workspace.Word) (all, igno
 			all = all || strings.Contains(w.Text, "A")
 		case verb != "stash" && isFile(w):
 			named = true
+			all = all || s.unignores // a folder may have got that name
 		case verb != "stash":
 			some = true
 			all = all || s.saves || s.writes || len(s.renamedTo) > 0 // what was copied or moved before may lie there
@@ -154,7 +158,8 @@ func (s *Reading) unignored(base string, args []workspace.Word, effects []comman
 		return
 	}
 	folder := func(w workspace.Word) bool {
-		return !strings.HasPrefix(w.Text, "-") && !isFile(w)
+		holds := func(file string) bool { return s.stages([]workspace.Word{w}, file) }
+		return !strings.HasPrefix(w.Text, "-") && (!isFile(w) || slices.ContainsFunc(s.Untracked.All(), holds))
 	}
 	if copies.Has(base) && len(args) > 0 && !slices.ContainsFunc(args, func(w workspace.Word) bool {
 		return strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "tT")
