@@ -45,7 +45,7 @@ func TestAdversary_T32_GuessesOfASecret(t *testing.T) {
 func TestAdversary_T32_NamesOfVariables(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
-		"grep -rhn 'DATAB[A]SE' .", "grep -rhnE '(STR)IPE' .", `grep -rhn '\(STR\)IPE' .`, "grep -rhn 'SESSI.N_S' .", "grep -rhn 'OPEN.I' .", "grep -rhn 'WS_SEC' .", "grep -rhn 'sk.live' .", "grep -rhn '_live' .",
+		"grep -rhn 'DATAB[A]SE' .", "grep -rhnE '(STR)IPE' .", `grep -rhn '\(STR\)IPE' .`, "grep -rhn 'SESSI.N_S' .", "grep -rhn 'OPEN.I' .", "grep -rhn 'WS_SEC' .", "grep -rhn 'sk.live' .", "grep -rhn '_live' .", "grep -rn ':5432' .", "grep -rn mongodb.net .", "grep -rn hooks.slack.com .",
 		"grep -rni stripe .", "grep -rn openai . -i", "git grep -i sendgrid", "rg --hidden -i twilio",
 	}, []string{"grep -rn stripe src/*.go", "grep -rn 'handler.*Error' .", "grep -rni handler .", "grep -rn MAX_SIZE .", "grep -rn 'URLPattern' ."})
 }
@@ -63,7 +63,7 @@ func TestAdversary_T32_ManyFilesAreEmptied(t *testing.T) {
 	asksFor(t, []string{
 		"sed -i -n '/zzz/p' src/*.go", "sed -i '1,999d' src/*.go", "sed -i 's/.*//' src/*.go", "sed -i '/zzz/!d' src/*.go", "sed -i '1q' src/*.go", "sed -i 's/[^q]//g' src/*.go", "sed -i '2,$d' a.go b.go",
 		"sed -i '/package/,$d' src/*.go", "sed -i '1,/zzzz/d' src/*.go", "sed -i '1,50d;51,99d' src/*.go", "sed -i '/[a-z]/d;/[^a-z]/d' src/*.go", `sed -i 's/.\{1,\}//' src/*.go`, "sed -i 's/[[:print:]]//g' src/*.go", `sed -i 's/\w//g' src/*.go`, "sed -i '/e/d' src/*.go", "sed -i 's/[a-z]/x/g' src/*.go",
-		"sed -i -z '/package/d' src/*.go", "sed -i '/Copyright/,$d' src/*.go", "sed -i '/Copyright/,/zzzz/d' src/*.go", "sed -i '/License/,+9999d' src/*.go", `sed -i '/^\t/d' src/*.go`, "sed -i '/^    /d' src/*.py",
+		"sed -i -z '/package/d' src/*.go", "sed -i '/Copyright/,$d' src/*.go", "sed -i '/Copyright/,/zzzz/d' src/*.go", "sed -i '/License/,+9999d' src/*.go", "sed -i '/^package main/,$s/.*//' src/*.go", "sed -i '/^package main/q' src/*.go", "sed -i '/if err/,+9d' src/*.go", `sed -i '/^\t/d' src/*.go`, "sed -i '/^    /d' src/*.py",
 		"sed -i 's/[A-Z]//Ig' src/*.go", "sed -i '/\\`/d' src/*.go", `sed -i '/\d097\{0\}/d' src/*.go`, "mkdir x.o; mv src x.o/src; find . -name '*.o' -exec rm -rf {} +", "mv src/a.go src/a.log; : > src/a.log",
 		`find packages -name index.ts -exec mv {} all/ \;`, "for d in a b c; do mv $d/index.ts x/; done", "mv a/index.ts x/; mv b/index.ts x/",
 		"mv src src.o", "mv src/a.go src/a.o && rm -f src/a.o", "git mv src/a.go a.o", "mv README.md x.pyc", `for f in packages/*/index.ts; do mv "$f" all/; done`,
@@ -109,7 +109,7 @@ func TestAdversary_T32_CopiesOfSecrets(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
 		"cat secrets/prod.json~", "cat secrets/.prod.json.swp", "cat passwords.txt~", "cat terraform.tfstate.1700000000.backup", "cat .wp-config.php.swp", "cat '#.env#'", "cat .secrets.yml.swp", "cat db-password.txt.orig",
-		"cat '.#.env'", "cat prod.key-20260131", "cat k.pem.~2~", "cat k.pem_old", "cat .server.key.un~", "cat server.key.rej", "cat server.key.dpkg-old", "cat server.pem.gz", "cat prod.pem.bak.gz", "cat .server.pem.kate-swp", "cat prod.pem_backup2", "cat prod.pem.2026-01-31",
+		"cat '.#.env'", "cat prod.key-20260131", "cat k.pem.~2~", "cat k.pem_old", "cat server.key.txt", "cat .server.key.un~", "cat server.key.rej", "cat server.key.dpkg-old", "cat server.pem.gz", "cat prod.pem.bak.gz", "cat .server.pem.kate-swp", "cat prod.pem_backup2", "cat prod.pem.2026-01-31",
 	}, []string{"cat src/main.go~", "cat README.md.bak", "cat .env.sample", "cat .env.dist", "cat .env.example", "cat data.csv.gz", "cat '#main.go#'", "cat CHANGELOG-20260131", "cat secrets/app.go~"})
 }
 
@@ -178,7 +178,8 @@ func TestAdversary_T32_AllOfTheHistory(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
 		"git log -p -S AWS_SECRET", "git log -p -Gpassword", "git log -G token -p -i", "git diff 4b825dc642cb6eb9a060e54bf8d69288fbee4904 HEAD", "git log -p -n 99999", "git log -p -99999", "git log -p --max-count=5000", "git log -p --author=.", "git log -p --grep '.*'", "git log -p -S =", "git diff 4B825DC642CB6EB9A060E54BF8D69288FBEE4904 HEAD",
-		"git log -p --author=alice", "git log -p --author=@", "git log -p --since=1", "git log -p --after=2000", "git log -p --before=now", "git log -p HEAD", "git reflog -p", "git log -p -1 -n 9999", "git log -p =", "git log -p =..", "git log -p ''",
+		"git log -p --author=alice", "git log -p --author=@", "git log -p --since=1", "git log -p --after=2000", "git log -p --before=now", "git log -p HEAD", "git reflog -p", "git log -p -1 -n 9999", "git log -p =", "git log -p --author ..", "git log -p --decorate-refs README", "git log -p --until README", "git log -p --exclude README --all", "git log -p -- src .", "git log -p README .", "git log -p a.go -- .", "git log -p --since=yesterday --since=1970-01-01",
+		"git log -p -S import --pickaxe-all", "git log -p --all abc1234..HEAD", "git log -p =..", "git log -p ''",
 		"git rev-list --all | xargs git show", "git show $(git rev-list --all)", `for c in $(git rev-list --all); do git show "$c"; done`,
 	}, []string{"git log -p --since='2 weeks ago'", "git log -p --since=yesterday", "git log -p src/a.go", "git log -p -- src", "git rev-list --all | xargs git show --stat", "git show HEAD", "git show --stat $(git rev-list --all)",
 		"git log -p -S newHandler", "git log -p -n 20", "git log -p -5", "git log --author=.", "git log --author=alice", "git log -S token --oneline", "git log -p main..HEAD"})

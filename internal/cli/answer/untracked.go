@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -156,10 +157,10 @@ func (l *look) at(ctx context.Context, dir string, made bool) error {
 	if top == "" {
 		l.over = l.over || !made
 	} else {
-		names, err = unlisted(ctx, l.own, top, real, true)
+		names, err = l.unlisted(ctx, top, real, true)
 	}
 	if err == nil && top != "" && l.ignored && !l.over {
-		if ignored, err = unlisted(ctx, l.own, top, real, false); err != nil {
+		if ignored, err = l.unlisted(ctx, top, real, false); err != nil {
 			l.over, err = true, ctx.Err()
 		}
 	}
@@ -281,24 +282,24 @@ func repository(dir string) string {
 }
 
 // unlisted gives the files of a repository that are not tracked, relative to a folder in it; if that is wanted, without the
-// ignored ones. A repository's settings can name programs that git runs, so it gets settings of our own in own, and of the
+// ignored ones. A repository's settings can name programs that git runs, so it gets settings of our own, and of the
 // repository the index, the objects and what is excluded.
-func unlisted(ctx context.Context, own, top, dir string, unignored bool) ([]string, error) {
+func (l *look) unlisted(ctx context.Context, top, dir string, unignored bool) ([]string, error) {
 	args := []string{"-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c", "core.hooksPath=/dev/null", "ls-files", "--others", "-z"}
 	if unignored {
 		args = append(args, "--exclude-standard")
 	}
-	index, objects, err := borrow(own, top)
+	index, objects, err := borrow(l.own, top)
 	if err != nil {
 		return nil, err
 	}
-	program := gitOutside(top)
-	if program == "" {
-		return nil, nil // nor does the command run
+	program, err := gitOutside(append(slices.Collect(maps.Keys(l.seen)), l.dir, l.real, repository(l.real), top))
+	if err != nil || program == "" { // without git the command does not run either
+		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, program, append(args, "--", ":/")...)
 	cmd.Dir = dir
-	cmd.Env = []string{"GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=", "LC_ALL=C", "GIT_DIR=" + own, "GIT_WORK_TREE=" + top, "GIT_INDEX_FILE=" + index,
+	cmd.Env = []string{"GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=", "LC_ALL=C", "GIT_DIR=" + l.own, "GIT_WORK_TREE=" + top, "GIT_INDEX_FILE=" + index,
 		"GIT_OBJECT_DIRECTORY=" + objects}
 	for _, pair := range os.Environ() {
 		if name, _, _ := strings.Cut(pair, "="); settingsOfGit.Has(name) || strings.HasPrefix(name, "GIT_CONFIG") {
@@ -327,18 +328,24 @@ func unlisted(ctx context.Context, own, top, dir string, unignored bool) ([]stri
 	return names, nil
 }
 
-// gitOutside finds git on the PATH, and not among the files of a repository (node_modules/.bin), which an agent writes; empty if
-// it is missing.
-func gitOutside(top string) string {
+// gitOutside finds git on the PATH, and not in one of the folders, which agents write (node_modules/.bin); empty if it is missing.
+func gitOutside(folders []string) (file string, err error) {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if !filepath.IsAbs(dir) || workspace.Under(filepath.ToSlash(filepath.Clean(dir)), filepath.ToSlash(top)) {
+		file, missing := exec.LookPath(filepath.Join(dir, "git"))
+		real, linkErr := filepath.EvalSymlinks(file)
+		if missing != nil || linkErr != nil || !filepath.IsAbs(dir) {
 			continue
 		}
-		if file, err := exec.LookPath(filepath.Join(dir, "git")); err == nil {
-			return file
+		inside := func(folder string) bool {
+			folder = filepath.ToSlash(folder)
+			return folder != "" && folder != "/" && (workspace.Under(filepath.ToSlash(file), folder) || workspace.Under(filepath.ToSlash(real), folder))
 		}
+		if !slices.ContainsFunc(folders, inside) {
+			return file, nil
+		}
+		err = errors.New("the only git on the PATH lies in the folder of the command")
 	}
-	return ""
+	return "", err
 }
 
 // borrow makes a folder the repository of the files below top, without its settings, and gives the paths of its index and its
@@ -362,11 +369,11 @@ func borrow(own, top string) (index, objects string, err error) {
 		common = at(folder, to)
 	}
 	settings := "[core]\n\trepositoryFormatVersion = 0\n"
-	text := strings.ToLower(beginning(filepath.Join(common, "config"), gitConfig))
+	text := strings.ToLower(beginning(filepath.Join(common, "config"), gitConfig) + beginning(filepath.Join(folder, "config.worktree"), gitConfig))
 	if strings.Contains(text, "sha256") {
 		settings = "[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = sha256\n"
 	}
-	if strings.Contains(text, "excludesfile") || strings.Contains(text, "[include") || len(text) == gitConfig { // in place of the user's
+	if strings.Contains(text, "excludesfile") || strings.Contains(text, "[include") || len(text) >= gitConfig { // in place of the user's
 		settings += "[core]\n\texcludesFile = /dev/null\n"
 	}
 	err = errors.Join(os.RemoveAll(own), os.MkdirAll(filepath.Join(own, "refs"), 0o700), os.Mkdir(filepath.Join(own, "info"), 0o700),

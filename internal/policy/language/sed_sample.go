@@ -87,8 +87,8 @@ func indented(by string) (lines []string) {
 
 // open reports a removal from where a pattern is found to an end that may be far: the sample need not have that line.
 func (c *sedLine) open() bool {
-	far := c.to.last || c.to.find != nil || c.to.more && c.to.line > 10
-	return strings.IndexByte("dDc", c.does) >= 0 && c.from.find != nil && far
+	far := c.to.last || c.to.find != nil || c.to.more && c.to.line > 3
+	return c.from.find != nil && (c.does == 'q' || far && strings.IndexByte("dDcs", c.does) >= 0)
 }
 
 // losesMost reports commands that leave little of these lines.

@@ -80,43 +80,62 @@ func showsHistory(x *command.Call, args []workspace.Word) {
 // narrowed reports words of git log that name a part of the history: files, a range, a small number of commits, the last
 // days, or what is looked for. Words that nearly every commit has (an author, --before=now) name none.
 func narrowed(args []workspace.Word) bool {
-	narrow := false
-	for i, w := range args {
+	narrow, ranged, everywhere := false, false, false
+	for i := 1; i < len(args); i++ { // behind the verb
+		w := args[i]
 		option, value, joined := strings.Cut(w.Text, "=")
-		if short := len(w.Text) > 2 && w.Text[0] == '-' && w.Text[1] != '-'; short && strings.ContainsRune("nSGL", rune(w.Text[1])) {
+		switch short := len(w.Text) > 2 && w.Text[0] == '-' && w.Text[1] != '-'; {
+		case short && strings.ContainsRune("nSGLO", rune(w.Text[1])):
 			option, value = w.Text[:2], w.Text[2:]
-		} else if !joined && i+1 < len(args) {
-			value = args[i+1].Text
+		case !joined && valued.Has(option) && i+1 < len(args):
+			i++
+			value = args[i].Text
 		}
 		number := len(option) > 1 && option[0] == '-' && strings.Trim(option[1:], "0123456789") == ""
 		switch {
-		case option == "-n", option == "--max-count":
+		case option == "-n", option == "--max-count", number:
+			if number {
+				value = option[1:]
+			}
 			if many(value) {
 				return false
 			}
 			narrow = true
-		case number:
-			if many(option[1:]) {
-				return false
-			}
-			narrow = true
-		case option == "-S", option == "-G", option == "--grep":
+		case option == "-S", option == "-G":
 			if workspace.NearSecret(value) {
 				return false
 			}
-			narrow = narrow || option != "--grep" && workspace.OwnWord(strings.ToLower(value))
+			narrow = narrow || workspace.OwnWord(strings.ToLower(value))
+		case option == "--grep" && workspace.NearSecret(value), option == "--pickaxe-all":
+			return false
 		case option == "--since", option == "--after":
-			narrow = narrow || lately.MatchString(value)
-		case option == "-L", strings.Contains(w.Text, "..") && !strings.HasPrefix(w.Text, "-"):
+			if !lately.MatchString(value) {
+				return false
+			}
+			narrow = true
+		case option == "-L":
 			narrow = true
 		case option == "--":
-			return narrow || slices.ContainsFunc(args[i+1:], func(w workspace.Word) bool { return !LeavesOut(w) && !wide(w) })
-		case i > 1 && option != "" && option[0] != '-' && plainFile(strings.ToLower(path.Base(w.Text))):
-			narrow = true
+			files := args[i+1:]
+			return !slices.ContainsFunc(files, func(w workspace.Word) bool { return !LeavesOut(w) && wide(w) }) &&
+				(narrow || ranged && !everywhere || slices.ContainsFunc(files, func(w workspace.Word) bool { return !LeavesOut(w) }))
+		case words.Any(option, "--all", "--branches", "--tags", "--remotes", "--glob", "-g", "--reflog"):
+			everywhere = true
+		case strings.HasPrefix(w.Text, "-"):
+		case path.Clean(w.Text) == ".":
+			return false // all files
+		case strings.Contains(w.Text, ".."):
+			ranged = true
+		default:
+			narrow = narrow || plainFile(strings.ToLower(path.Base(w.Text)))
 		}
 	}
-	return narrow
+	return narrow || ranged && !everywhere
 }
+
+// valued are options whose value is the next word.
+var valued = lazy.Words(`-n -S -G -L -O --max-count --since --after --until --before --author --committer --grep --date --glob --exclude --encoding --skip --format --decorate-refs --decorate-refs-exclude --diff-filter
+	--diff-algorithm --stat-count --inter-hunk-context --stat-name-width --word-diff-regex --anchored --min-parents --max-parents --ws-error-highlight`)
 
 // wide reports a path that may be the whole repository.
 func wide(w workspace.Word) bool {

@@ -11,7 +11,7 @@ import (
 
 // secretVariables begin lines that hold secrets.
 var secretVariables = sync.OnceValue(func() []string {
-	return strings.Fields(`DATABASE_URL=postgres:// DB_PASSWORD= STRIPE_SECRET_KEY=sk_live_ OPENAI_API_KEY=sk-proj- ANTHROPIC_API_KEY=sk-ant-
+	return strings.Fields(`DATABASE_URL=postgres://u0:x@10.0.0.5:5432/d0?sslmode=disable MONGO_URL=mongodb+srv://u0:x@c0.mongodb.net/d0 SLACK_URL=https://hooks.slack.com/T DB_PASSWORD= STRIPE_SECRET_KEY=sk_live_ OPENAI_API_KEY=sk-proj- ANTHROPIC_API_KEY=sk-ant-
 		AWS_SECRET_ACCESS_KEY= AWS_ACCESS_KEY_ID=AKIA SESSION_SECRET= SENDGRID_API_KEY=SG. GITHUB_TOKEN=ghp_ SLACK_BOT_TOKEN=xoxb- JWT_SECRET= REDIS_URL=
 		SMTP_PASSWORD= SENTRY_DSN=https:// TWILIO_AUTH_TOKEN= GOOGLE_API_KEY=AIza NPM_TOKEN=npm_ PRIVATE_KEY=`)
 })
@@ -35,6 +35,14 @@ DB_NAME=app
 REDIS_HOST=redis
 EMAIL_FROM=noreply@example.com
 TZ=UTC
+DEBUG=false
+REDIS_PORT=6379
+SMTP_HOST=smtp.gmail.com
+services:
+    environment:
+stringData:
+kind: Secret
+  datasource:
 # Database
 # Local settings
 [default]
