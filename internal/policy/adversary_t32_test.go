@@ -109,7 +109,7 @@ func TestAdversary_T32_CopiesOfSecrets(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
 		"cat secrets/prod.json~", "cat secrets/.prod.json.swp", "cat passwords.txt~", "cat terraform.tfstate.1700000000.backup", "cat .wp-config.php.swp", "cat '#.env#'", "cat .secrets.yml.swp", "cat db-password.txt.orig",
-		"cat '.#.env'", "cat prod.key-20260131", "cat k.pem.~2~", "cat k.pem_old", "cat server.key.txt", "cat .server.key.un~", "cat server.key.rej", "cat server.key.dpkg-old", "cat server.pem.gz", "cat prod.pem.bak.gz", "cat .server.pem.kate-swp", "cat prod.pem_backup2", "cat prod.pem.2026-01-31",
+		"cat '.#.env'", "cat prod.key-20260131", "cat k.pem.~2~", "cat k.pem_old", "cat .server.key.un~", "cat server.key.rej", "cat server.key.dpkg-old", "cat server.pem.gz", "cat prod.pem.bak.gz", "cat .server.pem.kate-swp", "cat prod.pem_backup2", "cat prod.pem.2026-01-31",
 	}, []string{"cat src/main.go~", "cat README.md.bak", "cat .env.sample", "cat .env.dist", "cat .env.example", "cat data.csv.gz", "cat '#main.go#'", "cat CHANGELOG-20260131", "cat secrets/app.go~"})
 }
 

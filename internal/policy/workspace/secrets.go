@@ -205,7 +205,7 @@ func madeKey(c string) bool {
 }
 
 // copyEnds are how names of copies end, behind a dot, a dash or an underscore.
-var copyEnds = lazy.Words(`old bak orig save saved backup copy tmp temp new prev previous disabled off kept txt rej un rpmsave rpmnew rpmorig dpkg kate swp
+var copyEnds = lazy.Words(`old bak orig save saved backup copy tmp temp new prev previous disabled off kept rej un rpmsave rpmnew rpmorig dpkg kate swp
 	gz bz2 xz zst`)
 
 // copied finds endings with a number or a time, and vim's.
