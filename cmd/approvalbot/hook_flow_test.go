@@ -383,7 +383,7 @@ func TestFlow_AskersTellWhatGitWouldTake(t *testing.T) {
 	code, _ := h.output(t)
 	require.NotZero(t, code)
 
-	// What comes before the answer nobody saw.
+	// No person saw what comes before the answer.
 	run = exec.Command("sh", "-c", `APPROVALBOT_SERVER=$1 APPROVALBOT_TOKEN=$2 exec approvalbot run -- git add -v --all`, "sh", r.url, agentSecret)
 	run.Dir = repo
 	for name, start := range map[string]func() *hooking{"one.pem": func() *hooking { return r.started(run, "") }, "two.pem": func() *hooking { return hooked("git add -v -A .") }} {

@@ -111,7 +111,8 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv, confined []
 	}
 	defer exit()
 	if err := answer.Grew(ctx, untracked, call.Workdir, argv...); err != nil {
-		reportResult(ctx, a, c, got.ID, api.ResultRequest{ClaimID: claim.ClaimID, Status: "failed", Summary: "not run: git could take more files with secrets than before"})
+		reportResult(ctx, a, c, got.ID, api.ResultRequest{ClaimID: claim.ClaimID, Status: "failed",
+			Summary: "not run: git could take more files with secrets than before"})
 		return notRun(a, app.ExitCode(app.ExitError), err)
 	}
 	if claim.Confined != nil {

@@ -134,7 +134,7 @@ func TestAdversary_T32_FoldersByGlobs(t *testing.T) {
 		[]string{"mv src/*.go lib/", "mv docs/*.md old", "mv a.go b.go"})
 }
 
-// TestAdversary_T32_InTheFolderOfEach: find runs what stands behind -execdir in a folder that may be .git or one of secrets.
+// TestAdversary_T32_InTheFolderOfEach: find runs the command behind -execdir in a folder that may be .git or one of secrets.
 func TestAdversary_T32_InTheFolderOfEach(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{

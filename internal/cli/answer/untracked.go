@@ -39,7 +39,8 @@ var (
 	begins   = lazy.Pattern(`\binit\b`)
 	// ignores finds what may change, in the command itself, what is ignored or which file a secret lies in. If a line hides that
 	// from it, the desk asks.
-	ignores = lazy.Pattern(`(?i)ignore|exclude|\b(?:init|clone|switch|checkout|merge|pull|stash\b.*\b(?:add|stage|a|all)|rebase|reset|restore|cherry-pick|apply|am|revert|worktree|submodule|rm|cp|mv|rsync|ln|install|tar|unzip|patch)\b`)
+	ignores = lazy.Pattern(`(?i)ignore|exclude|\b(?:init|clone|switch|checkout|merge|pull|stash\b.*\b(?:add|stage|a|all)` +
+		`|rebase|reset|restore|cherry-pick|apply|am|revert|worktree|submodule|rm|cp|mv|rsync|ln|install|tar|unzip|patch)\b`)
 
 	// settingsOfGit are variables by which git finds its settings, and its programs.
 	settingsOfGit = lazy.Words("PATH HOME XDG_CONFIG_HOME")
@@ -125,7 +126,8 @@ func Grew(ctx context.Context, before *api.Untracked, dir string, texts ...strin
 	return nil
 }
 
-var errGrew = errors.New("since it was asked about, git could take more files with secrets into the repository (git status shows them); make the same call again")
+var errGrew = errors.New("since it was asked about, git could take more files with secrets into the repository " +
+	"(git status shows them); make the same call again")
 
 // look is one look at what is not tracked.
 type look struct {
@@ -146,7 +148,8 @@ func (l *look) at(ctx context.Context, dir string, made bool) error {
 	}
 	top := repository(real)
 	key := top
-	if rel, err := filepath.Rel(l.dir, dir); made || err != nil || real != filepath.Join(l.real, rel) { // by a link its files have other names
+	rel, relErr := filepath.Rel(l.dir, dir)
+	if linked := relErr != nil || real != filepath.Join(l.real, rel); made || linked { // by a link its files have other names
 		key = dir
 	}
 	if l.seen[key] {
@@ -285,7 +288,8 @@ func repository(dir string) string {
 // ignored ones. A repository's settings can name programs that git runs, so it gets settings of our own, and of the
 // repository the index, the objects and what is excluded.
 func (l *look) unlisted(ctx context.Context, top, dir string, unignored bool) ([]string, error) {
-	args := []string{"-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c", "core.hooksPath=/dev/null", "ls-files", "--others", "-z"}
+	args := []string{"-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c", "core.hooksPath=/dev/null",
+		"ls-files", "--others", "-z"}
 	if unignored {
 		args = append(args, "--exclude-standard")
 	}
@@ -299,8 +303,8 @@ func (l *look) unlisted(ctx context.Context, top, dir string, unignored bool) ([
 	}
 	cmd := exec.CommandContext(ctx, program, append(args, "--", ":/")...)
 	cmd.Dir = dir
-	cmd.Env = []string{"GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=", "LC_ALL=C", "GIT_DIR=" + l.own, "GIT_WORK_TREE=" + top, "GIT_INDEX_FILE=" + index,
-		"GIT_OBJECT_DIRECTORY=" + objects}
+	cmd.Env = []string{"GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=", "LC_ALL=C",
+		"GIT_DIR=" + l.own, "GIT_WORK_TREE=" + top, "GIT_INDEX_FILE=" + index, "GIT_OBJECT_DIRECTORY=" + objects}
 	for _, pair := range os.Environ() {
 		if name, _, _ := strings.Cut(pair, "="); settingsOfGit.Has(name) || strings.HasPrefix(name, "GIT_CONFIG") {
 			cmd.Env = append(cmd.Env, pair)
@@ -338,7 +342,8 @@ func gitOutside(folders []string) (file string, err error) {
 		}
 		inside := func(folder string) bool {
 			folder = filepath.ToSlash(folder)
-			return folder != "" && folder != "/" && (workspace.Under(filepath.ToSlash(file), folder) || workspace.Under(filepath.ToSlash(real), folder))
+			under := workspace.Under(filepath.ToSlash(file), folder) || workspace.Under(filepath.ToSlash(real), folder)
+			return folder != "" && folder != "/" && under
 		}
 		if !slices.ContainsFunc(folders, inside) {
 			return file, nil
@@ -369,7 +374,8 @@ func borrow(own, top string) (index, objects string, err error) {
 		common = at(folder, to)
 	}
 	settings := "[core]\n\trepositoryFormatVersion = 0\n"
-	text := strings.ToLower(beginning(filepath.Join(common, "config"), gitConfig) + beginning(filepath.Join(folder, "config.worktree"), gitConfig))
+	text := beginning(filepath.Join(common, "config"), gitConfig) + beginning(filepath.Join(folder, "config.worktree"), gitConfig)
+	text = strings.ToLower(text)
 	if strings.Contains(text, "sha256") {
 		settings = "[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = sha256\n"
 	}
@@ -377,7 +383,8 @@ func borrow(own, top string) (index, objects string, err error) {
 		settings += "[core]\n\texcludesFile = /dev/null\n"
 	}
 	err = errors.Join(os.RemoveAll(own), os.MkdirAll(filepath.Join(own, "refs"), 0o700), os.Mkdir(filepath.Join(own, "info"), 0o700),
-		os.WriteFile(filepath.Join(own, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600), os.WriteFile(filepath.Join(own, "config"), []byte(settings), 0o600),
+		os.WriteFile(filepath.Join(own, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600),
+		os.WriteFile(filepath.Join(own, "config"), []byte(settings), 0o600),
 		os.Symlink(filepath.Join(common, "info", "exclude"), filepath.Join(own, "info", "exclude")))
 	shared, globErr := filepath.Glob(filepath.Join(folder, "sharedindex.*"))
 	err = errors.Join(err, globErr)

@@ -134,8 +134,9 @@ func narrowed(args []workspace.Word) bool {
 }
 
 // valued are options whose value is the next word.
-var valued = lazy.Words(`-n -S -G -L -O --max-count --since --after --until --before --author --committer --grep --date --glob --exclude --encoding --skip --format --decorate-refs --decorate-refs-exclude --diff-filter
-	--diff-algorithm --stat-count --inter-hunk-context --stat-name-width --word-diff-regex --anchored --min-parents --max-parents --ws-error-highlight`)
+var valued = lazy.Words(`-n -S -G -L -O --max-count --since --after --until --before --author --committer --grep --date --glob
+	--exclude --encoding --skip --format --decorate-refs --decorate-refs-exclude --diff-filter --diff-algorithm --stat-count --inter-hunk-context
+	 --stat-name-width --word-diff-regex --anchored --min-parents --max-parents --ws-error-highlight`)
 
 // wide reports a path that may be the whole repository.
 func wide(w workspace.Word) bool {
@@ -145,7 +146,9 @@ func wide(w workspace.Word) bool {
 // lately are times that go back some weeks at most, as git reads them.
 var lately = lazy.Pattern(`^(?:yesterday|today|midnight|noon|(?:last.week|[a-z]+day)|[0-9]{1,2}[. ](?:minute|hour|day|week)s?(?:[. ]ago)?)$`)
 
-var showsPatch = lazy.Pattern(`^(?:-[a-fh-kmo-zA-FH-KM-RT-Z]*[pucU].*|--unified.*|--remerge-diff|--binary|--patch-with-.*|--diff-merges.*|--dd|--word-diff.*|--color-words.*)$`) // behind -S and its like is a value
+// showsPatch matches options with which git log shows what changed. Behind -S and its like is a value.
+var showsPatch = lazy.Pattern(`^(?:-[a-fh-kmo-zA-FH-KM-RT-Z]*[pucU].*|--unified.*|--remerge-diff|--binary|--patch-with-.*` +
+	`|--diff-merges.*|--dd|--word-diff.*|--color-words.*)$`)
 
 func many(number string) bool {
 	n, err := strconv.Atoi(number)

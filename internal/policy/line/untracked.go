@@ -130,7 +130,8 @@ func isFile(w workspace.Word) bool {
 }
 
 // dataEnds are endings of files that are no code, which no folder has.
-var dataEnds = lazy.Words("json yaml yml toml ini txt cfg csv tsv xml lock png jpg jpeg gif webp ico pdf zip gz tgz properties gitignore dockerignore editorconfig")
+var dataEnds = lazy.Words(`json yaml yml toml ini txt cfg csv tsv xml lock png jpg jpeg gif webp ico pdf zip gz tgz
+	properties gitignore dockerignore editorconfig`)
 
 // stages reports whether one of the words is a file, or a folder that it is in.
 func (s *Reading) stages(args []workspace.Word, file string) (is bool) {
@@ -144,9 +145,10 @@ func (s *Reading) stages(args []workspace.Word, file string) (is bool) {
 }
 
 // changesTree are git's commands after which other files may be ignored than before, or lie where they are not.
-var changesTree = lazy.Words("init clone switch checkout merge pull stash rebase reset restore cherry-pick apply am revert mv rm update-index worktree submodule sparse-checkout read-tree")
+var changesTree = lazy.Words(`init clone switch checkout merge pull stash rebase reset restore cherry-pick apply am revert mv rm
+	update-index worktree submodule sparse-checkout read-tree`)
 
-// Programs that unpack or copy whatever there is, and those that take their files by name.
+// Programs that unpack or copy all there is, and those that take their files by name.
 var (
 	unpacks = lazy.Words("rsync tar bsdtar unzip 7z 7za cpio patch")
 	copies  = lazy.Words("cp mv ln install")

@@ -11,7 +11,8 @@ import (
 
 // secretVariables begin lines that hold secrets.
 var secretVariables = sync.OnceValue(func() []string {
-	return strings.Fields(`DATABASE_URL=postgres://u0:x@10.0.0.5:5432/d0?sslmode=disable MONGO_URL=mongodb+srv://u0:x@c0.mongodb.net/d0 SLACK_URL=https://hooks.slack.com/T DB_PASSWORD= STRIPE_SECRET_KEY=sk_live_ OPENAI_API_KEY=sk-proj- ANTHROPIC_API_KEY=sk-ant-
+	return strings.Fields(`DATABASE_URL=postgres://u0:x@10.0.0.5:5432/d0?sslmode=disable MONGO_URL=mongodb+srv://u0:x@c0.mongodb.net/d0
+		SLACK_URL=https://hooks.slack.com/T DB_PASSWORD= STRIPE_SECRET_KEY=sk_live_ OPENAI_API_KEY=sk-proj- ANTHROPIC_API_KEY=sk-ant-
 		AWS_SECRET_ACCESS_KEY= AWS_ACCESS_KEY_ID=AKIA SESSION_SECRET= SENDGRID_API_KEY=SG. GITHUB_TOKEN=ghp_ SLACK_BOT_TOKEN=xoxb- JWT_SECRET= REDIS_URL=
 		SMTP_PASSWORD= SENTRY_DSN=https:// TWILIO_AUTH_TOKEN= GOOGLE_API_KEY=AIza NPM_TOKEN=npm_ PRIVATE_KEY=`)
 })
@@ -59,10 +60,11 @@ production:
 `, "\n"), "\n")
 })
 
-// findsVariable reports a pattern that finds the name of a variable that holds a secret. Most patterns of code begin with a
-// sign, or have a blank, that none of these lines has: they are not compiled.
+// findsVariable reports a pattern that finds the beginning of a line with a secret. Most patterns of code begin with a letter
+// with which none of their parts that tell anything does, or have a blank, which no such line has: they are not compiled.
 func findsVariable(pattern string) bool {
-	if pattern != "" && !strings.ContainsAny(pattern, "|*?{[") && (strings.IndexByte("cdfquwy", pattern[0]) >= 0 || strings.Contains(pattern, " ")) {
+	other := pattern != "" && strings.IndexByte("cdfquwy", pattern[0]) >= 0 || strings.Contains(pattern, " ")
+	if other && !strings.ContainsAny(pattern, "|*?{[") {
 		return false
 	}
 	return finds(pattern, false, secretVariables())
