@@ -80,7 +80,7 @@ func runConfined(ctx context.Context, a *app.App, c *api.Client, id string, clai
 		result.Status, result.Confined.Changed = "failed", changed
 	}
 	for refused := range confine.AllRefused(err) {
-		result.Confined.Blocked = append(result.Confined.Blocked, refused.Names...)
+		result.Confined.Blocked = append(append(result.Confined.Blocked, refused.Names...), refused.Lost...)
 	}
 	result.Confined.Blocked = atMost(result.Confined.Blocked, 64<<10)
 	reportResult(ctx, a, c, id, result)

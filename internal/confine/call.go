@@ -16,6 +16,7 @@ type Call struct {
 	Workspaces []string // that it may change
 	Show       []string // more folders that it may read
 	Readable   []string // names of files of the workspaces that are not hidden as secrets
+	MayRemove  bool     // its work is kept also if it took away what cannot be had back, see [Watch.lost]
 	Dir        string   // where it starts, if that is in a workspace
 	Argv, Env  []string
 	Stdin      io.Reader
@@ -54,6 +55,7 @@ const (
 type Refused struct {
 	Root       string
 	Names      []string // that it changed and an agent may not change without asking, relative to the workspace, sorted
+	Lost       []string // that it removed or emptied and that cannot be had back, see [Watch.lost]
 	Meanwhile  []string // that others changed while it ran, and it too
 	Why        error    // what it did could not be judged
 	Quarantine string   // folder with what it did; empty: it was removed
@@ -74,11 +76,17 @@ func AllRefused(err error) iter.Seq[*Refused] {
 	}
 }
 
+// any reports names because of which nothing was kept.
+func (r *Refused) any() bool { return len(r.Names)+len(r.Lost)+len(r.Meanwhile) > 0 }
+
 // Error names what was changed, and where what the call did is.
 func (r *Refused) Error() string {
 	text := "nothing that the command did in " + r.Root + " was kept"
 	if len(r.Names) > 0 {
 		text += ", because it changed files that an agent may not change without asking (docs/confine.md): " + quoted(r.Names)
+	}
+	if len(r.Lost) > 0 {
+		text += ", because it removed or overwrote files of which neither git nor another file has the content: " + quoted(r.Lost)
 	}
 	if len(r.Meanwhile) > 0 {
 		text += ", because another program changed these files meanwhile, and so did the command: " + quoted(r.Meanwhile)

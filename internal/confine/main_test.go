@@ -49,6 +49,9 @@ const killedAt = "APPROVALBOT_TEST_KILLED_AT"
 // whileCopied is set to the file of a script that the host runs before the first change of the workspace.
 const whileCopied = "APPROVALBOT_TEST_WHILE_COPIED"
 
+// mayRemove is set where the call may take away files that cannot be had back.
+const mayRemove = "APPROVALBOT_TEST_MAY_REMOVE"
+
 func wrap(args []string) int {
 	if script := os.Getenv(whileCopied); script != "" {
 		step = func() {
@@ -66,7 +69,7 @@ func wrap(args []string) int {
 			}
 		}
 	}
-	status, _, err := Run(context.Background(), Call{State: args[0], Show: strings.Fields(os.Getenv(shows)), Workspaces: append(strings.Fields(os.Getenv(more)), args[1]), Dir: args[1], Argv: args[2:],
+	status, _, err := Run(context.Background(), Call{State: args[0], Show: strings.Fields(os.Getenv(shows)), Workspaces: append(strings.Fields(os.Getenv(more)), args[1]), Dir: args[1], MayRemove: os.Getenv(mayRemove) != "", Argv: args[2:],
 		Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "approvalbot:", err)

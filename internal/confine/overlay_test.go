@@ -155,7 +155,7 @@ func TestOverlay_WhatChangesDuringTheCopyIsTheHosts(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
 			m.sh(t, m.ws, `echo older >../old; touch -d 2020-01-01 ../old; mkdir t; echo f >t/f; mkdir ro; chmod 555 ro`)
-			said, code := m.confined(t, a.call+`; echo z >zz`, m.whileCopied(t, a.host))
+			said, code := m.confined(t, a.call+`; echo z >zz`, m.whileCopied(t, a.host), mayRemove+"=1")
 			require.Equal(t, NothingKept, code, said)
 			require.Contains(t, said, "was copied back")
 			m.sh(t, m.ws, a.see)
@@ -190,7 +190,7 @@ func TestOverlay_OurOwnChangesEndNoCopy(t *testing.T) {
 		`echo y >p; echo y >q; chmod 600 p; echo n >n; echo 1 >a1; echo 2 >a2; rm a3`,
 		`rm p q`,
 	} {
-		said, code := m.confined(t, script)
+		said, code := m.confined(t, script, mayRemove+"=1")
 		require.Equal(t, 0, code, said)
 	}
 	m.sh(t, m.ws, `test "$(cat a1 a2 n | tr '\n' ' ')" = "1 2 n " -a ! -e p -a ! -e a3`)
@@ -296,7 +296,7 @@ func TestOverlay_TheWorkspaceIsWhatTheCallSaw(t *testing.T) {
 				}
 				for call := range 4 {
 					cmd := exec.Command("/proc/self/exe", m.state, m.ws, "python3", "-c", worker, fmt.Sprint(seed*10+call))
-					cmd.Dir, cmd.Env = m.ws, append(m.env(), asWrapper+"=1")
+					cmd.Dir, cmd.Env = m.ws, append(m.env(), asWrapper+"=1", mayRemove+"=1")
 					seen, err := cmd.CombinedOutput()
 					require.NoError(t, err, "%s", seen)
 					show := exec.Command("python3", "-c", lister+`show(".")`)
@@ -319,7 +319,7 @@ rm -r ways2; mkdir ways2; echo kept >ways2/two; echo three >ways2/three; rm way2
 	before := `mkdir ways2 gone gone/in; echo one >ways2/one; echo two >ways2/two; echo w >way2; echo c >clean2.sh; echo g >gone/in/g`
 	whole := newMachine(t)
 	whole.sh(t, whole.ws, before)
-	said, code := whole.confined(t, script)
+	said, code := whole.confined(t, script, mayRemove+"=1")
 	require.Equal(t, 0, code, said)
 	want := whole.seenFiles()
 	for at := range 30 {
@@ -328,7 +328,7 @@ rm -r ways2; mkdir ways2; echo kept >ways2/two; echo three >ways2/three; rm way2
 			m := newMachine(t)
 			m.sh(t, m.ws, before)
 			was := m.seenFiles()
-			_, code := m.confined(t, script, killedAt+"="+fmt.Sprint(at))
+			_, code := m.confined(t, script, killedAt+"="+fmt.Sprint(at), mayRemove+"=1")
 			left := m.seenFiles()
 			said, next := m.confined(t, `true`)
 			require.Equal(t, 0, next, said)
@@ -383,7 +383,7 @@ func TestOverlay_ClosedFolders(t *testing.T) {
 	needsConfinement(t)
 	m := newMachine(t)
 	m.sh(t, m.ws, `mkdir -p old/in; echo x >old/in/f; chmod 555 old old/in`)
-	said, code := m.confined(t, `mkdir -p new/in; echo z >new/in/f; chmod 555 new; chmod 755 old/in; rm old/in/f; chmod 500 old/in`)
+	said, code := m.confined(t, `mkdir -p new/in; echo z >new/in/f; chmod 555 new; chmod 755 old/in; rm old/in/f; chmod 500 old/in`, mayRemove+"=1")
 	require.Equal(t, 0, code, said)
 	m.sh(t, m.ws, `test "$(stat -c %a new old old/in | tr '\n' ' ')" = "555 555 500 "; cat new/in/f; test ! -e old/in/f`)
 	m.refused(t, ".", `mkdir v; echo SECRET >v/.env; chmod 444 v`, `made the folder "v" unreadable`)

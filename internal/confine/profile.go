@@ -4,10 +4,8 @@ package confine
 
 import (
 	"context"
-	"crypto/sha1"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -154,56 +152,26 @@ func (w *Watch) mounted() (out []string) {
 // else among its objects a content may be that an agent guessed.
 func (w *Watch) unknown(ctx context.Context) []string {
 	sums := map[string]string{}
-	words := []string{"ls-files", "-s", "-z", "--"}
 	for _, rel := range w.Secrets {
-		err := w.looks.content(rel)
-		if err != nil {
+		if w.looks.content(rel) != nil {
 			continue
 		}
-		text, err := w.read(rel)
-		if err != nil {
-			continue
+		if sum := blob(int(w.root.Fd()), rel); sum != "" {
+			sums[rel] = sum
 		}
-		sums[rel] = fmt.Sprintf("%x", sha1.Sum(append(fmt.Appendf(nil, "blob %d\x00", len(text)), text...)))
-		words = append(words, rel)
 	}
-	index := filepath.Join(w.Root, ".git/index")
-	if info, err := os.Lstat(index); len(sums) == 0 || !w.before.Repos[".git"] || err != nil || !info.Mode().IsRegular() {
+	if len(sums) == 0 {
 		return w.Secrets
 	}
-	// A repository of our own, so that only the index is the workspace's: no setting, no HEAD.
-	own := w.path("git")
-	err := errors.Join(os.MkdirAll(filepath.Join(own, "refs"), 0700), os.MkdirAll(filepath.Join(own, "objects"), 0700),
-		os.WriteFile(filepath.Join(own, "HEAD"), []byte("ref: refs/heads/main\n"), 0600))
-	if err != nil {
-		return w.Secrets
-	}
-	env := []string{"GIT_DIR=" + own, "GIT_WORK_TREE=" + w.Root, "GIT_INDEX_FILE=" + index, "GIT_LITERAL_PATHSPECS=1", "GIT_OPTIONAL_LOCKS=0",
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}
-	said, _ := git(ctx, w.Root, env, words...) // without an answer all are hidden
-	for entry := range strings.SplitSeq(said, "\x00") {
-		about, rel, _ := strings.Cut(entry, "\t")
-		fields := strings.Fields(about) // mode, hash, stage
-		if len(fields) == 3 && fields[2] == "0" && sums[rel] == fields[1] {
-			at := slices.Index(w.Secrets, rel)
-			w.Secrets = slices.Delete(w.Secrets, at, at+1)
+	known, _ := w.tracked(ctx, sorted(sums)) // without an answer all are hidden
+	w.Secrets = slices.DeleteFunc(w.Secrets, func(rel string) bool {
+		shown := sums[rel] != "" && sums[rel] == known[rel]
+		if shown {
 			w.looks.shows(rel)
 		}
-	}
+		return shown
+	})
 	return w.Secrets
-}
-
-// read gives a small file of the workspace that is reached through no link.
-func (w *Watch) read(rel string) ([]byte, error) {
-	root, err := os.OpenRoot(w.Root)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	if info, err := root.Lstat(rel); err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
-		return nil, fs.ErrNotExist
-	}
-	return root.ReadFile(rel)
 }
 
 // speakers are the sockets of the host's processes in folders that are shown, also by way of links.

@@ -189,14 +189,14 @@ func Run(ctx context.Context, c Call) (status, changed int, err error) {
 		}
 		return NotConfined, 0, err
 	}
-	if changed, err = conclude(watches); err != nil {
+	if changed, err = conclude(watches, c.MayRemove); err != nil {
 		return NothingKept, 0, err
 	}
 	return status, changed, nil
 }
 
 // conclude judges what a call did, and copies it back or moves it into the quarantine.
-func conclude(watches []*Watch) (changed int, err error) {
+func conclude(watches []*Watch, mayRemove bool) (changed int, err error) {
 	var stopped error
 	lost := withheld(watches)
 	all, plans, refused := make([]Refused, len(watches)), make([]plan, len(watches)), false
@@ -207,11 +207,15 @@ func conclude(watches []*Watch) (changed int, err error) {
 				return lost
 			}
 			j, err := w.judge(upper)
-			if err != nil || len(j.protected)+len(j.meanwhile) > 0 {
-				if err == nil {
-					r.Names, r.Meanwhile, refused = sorted(j.protected), sorted(j.meanwhile), true
-				}
+			if err != nil {
 				return err
+			}
+			if r.Names, r.Meanwhile = sorted(j.protected), sorted(j.meanwhile); !mayRemove {
+				r.Lost = w.lost(upper, j.plan)
+			}
+			if r.any() {
+				refused = true
+				return nil
 			}
 			changed, plans[i] = changed+j.changed, j.plan
 			if w.something(upper) == nil {
@@ -232,7 +236,7 @@ func conclude(watches []*Watch) (changed int, err error) {
 			}
 			continue
 		}
-		if all[i].Why == nil && len(all[i].Names)+len(all[i].Meanwhile) == 0 {
+		if all[i].Why == nil && !all[i].any() {
 			all[i].Why = stopped
 		}
 		var failed error

@@ -102,7 +102,15 @@ func sockets() []bpf.Instruction {
 		}
 		return append(out, refuse, bpf.RetConstant{Val: allow})
 	}
-	inet, link := of(internet), of(netlink)
+	// For another type the kernel loads a module, and SOCK_PACKET it notes in its log.
+	inet := append([]bpf.Instruction{
+		bpf.LoadAbsolute{Off: offsetSecond, Size: 4},
+		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf}, // SOCK_TYPE_MASK of linux/net.h
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1},
+		bpf.JumpIf{Cond: bpf.JumpLessOrEqual, Val: unix.SOCK_RAW, SkipTrue: 1},
+		bpf.RetConstant{Val: fail | uint32(unix.ESOCKTNOSUPPORT)},
+	}, of(internet)...)
+	link := of(netlink)
 	n := uint8(len(inet))
 	out := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: offsetFirst, Size: 4},

@@ -7,6 +7,7 @@ import (
 	"approvalbot/internal/approval"
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/line"
 	"approvalbot/internal/policy/words"
 )
 
@@ -33,32 +34,17 @@ var otherCommands = finding.Of(finding.DynamicCommand, finding.DefinesFunction, 
 var confinedLocally = finding.OfClass[approval.R0].Or(finding.OfClass[approval.R1]).Or(finding.Of(finding.RemovesBuildOutput)).
 	Without(finding.Of(finding.LoopbackRead))
 
-// removing finds words of removals, resets and force, also as parts of a name in camel case. A confined call may do these
-// in its workspace, so a command that is not understood and has one asks. In doubt it does: these are words of any language
-// in any place, and the list is not complete.
-var removing = lazy.Pattern(`(?:^|[^a-zA-Z]|[a-z])(?i:` + removalWords + `)(?:$|[^a-z])` +
-	`|(?:^|[^a-zA-Z])(?i:rm|del|gc|zap)(?:$|[^a-z])|[a-z](?:R[mM]|D(?:el|EL)|G[cC]|Z(?:ap|AP))(?:$|[^a-z])` + // no end of platform, model
+// removing finds resets and force, and what rebuilds a database, beside [line.Phrases]. What else takes files away is found when
+// the command has ended (internal/confine, lost.go), whatever its words are. This spares a run whose work would be refused, and
+// asks about what that does not see: a database is one file, which is only written to.
+var removing = lazy.Pattern(`(?:^|[^a-zA-Z]|[a-z])(?i:` + removalWords + `)(?:$|[^a-z])|(?i:[:.\s]drop|:fresh|\s(?:flush|revert|discard))(?:$|[\s"'])` +
 	`|(?:^|[\s"'])-(?:[rRdx]+f[rRdxf]*|f[rRdxf]+)(?:$|[\s"'])|(?:^|[\s"'])-f(?:["']|\s*(?:$|[;|&)])|\s+-)` + // -f x is a file
-	`|--(?:hard|mirror|replace|no-preserve-root|accept-data-loss)` +
-	`|\bbranch\s+-[DM]\b|\bperl\s+-\S*i|(?:^|\s)-(?:es|i)(?:$|\s)`)
+	`|--(?:mirror|replace|no-preserve-root|accept-data-loss)`)
 
-// not finds what says not to, or asks whether (--no-restore removes nothing, and isEmpty neither), and edits in place that print
-// each line again.
-var not = lazy.Pattern(`--no-(?:rm|del|gc|zap|` + removalWords + `)(?:$|\s)|(?i:\bis_?empty\b|\bempty\?)|\bdotnet\s+(?:tool\s+)?restore\b|\.(?:drop|reset)_(?:duplicates|index)\(|\.drop\((?:columns|axis|index|labels)\s*=|\bjq\s+(?:-\S+\s+)*'?empty\b|\b(?:sed|clang-format|grep|rg)\s+-i\s` +
-	`|\b(?:perl|ruby)\s+(?:-i\s+-p|-[0-9]*p[0-9]*i|-[0-9]*i[0-9]*p)[0-9]*e?\s`)
+// not finds what says not to, and what pandas calls so.
+var not = lazy.Pattern(`--no-(?:` + removalWords + `)(?:$|\s)|\.reset_index\(`)
 
-const removalWords = `rmdir|rmtree|rimraf|trash|unlink|shred|truncate|reset|force|delete|destroy|discard|drop|erase|overwrite|` +
-	`prune|purge|remove|removedirs|removesync|deletesync|unlinksync|rmsync|truncatesync|emptydirsync|cleanall|` +
-	`removeall|deleteall|deleteifexists|wipe|nuke|clobber|mrproper|distclean|realclean|veryclean|clean|cleanup|` +
-	`clear|flush|uninstall|teardown|revert|rollback|restore|undo|redo|abandon|expunge|evict|obliterate|` +
-	`terminate|empty|kill|killall|pkill|resetdb|fresh|downgrade|checkout|rebase|amend|reflog|stash|` +
-	`filter-branch|update-ref|symbolic-ref|checkout-index|repack|deinit`
-
-// moves and ownFolders find code that moves something to a folder that only the call has.
-var (
-	moves      = lazy.Pattern(`(?i:\bmv\b|\bmove|rename|relocate)`)
-	ownFolders = lazy.Pattern(`(?i:/tmp\b|/dev/shm|~/|\$home|mkdtemp|mktemp|gettempdir|tempfile|tmpdir|expanduser|homedir|dir\.home)`)
-)
+const removalWords = `reset|resetdb|force|destroy|overwrite|wipe|nuke|purge|clobber|obliterate|downgrade|rollback|teardown|cleanall|deleteall`
 
 // outlives finds what may go on behind the answer: a confined call ends with all that it started.
 var outlives = lazy.Pattern(`(?:^|[^&>|<0-9(])&(?:[^&>]|$)|(?:^|[^a-zA-Z])(?:nohup|setsid|disown|coproc|tmux|screen|daemonize|start-stop-daemon)(?:$|[^a-zA-Z])|--(?:daemon|detach|background)`)
@@ -153,10 +139,8 @@ func (j *judging) mayConfine(e *Engine) bool {
 	if rest.Has(finding.LocalGit) || e.holdsPaths(j) || runs && e.cfg.ProjectCode == "ask" || e.cfg.ExecStrict {
 		return false
 	}
-	if doubt := j.doubtful(); moves.MatchString(doubt) && ownFolders.MatchString(doubt) {
-		return false // what is moved there is gone with the call
-	}
-	return !removing.MatchString(not.ReplaceAllString(j.doubtful(), " "))
+	doubt := j.doubtful()
+	return !line.Destructive(line.WordsOf(doubt)) && !removing.MatchString(not.ReplaceAllString(doubt, " "))
 }
 
 // doubtful is the text of a call's commands that are not understood.

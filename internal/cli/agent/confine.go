@@ -28,6 +28,7 @@ func newConfineCommand(a *app.App) *cobra.Command {
 	cmd.Flags().SetInterspersed(false)
 	cmd.Flags().StringArrayVar(&f.Workspaces, "workspace", nil, "folder that the command may change; may be given several times (else the working directory)")
 	cmd.Flags().StringArrayVar(&f.Show, "show", nil, "one more folder that it may read, such as ~/go/pkg/mod; may be given several times. Secrets in it are not hidden")
+	cmd.Flags().BoolVar(&f.MayRemove, "may-remove", false, "keep the command's work also if it removed or emptied files that git does not have")
 	cmd.Flags().StringArrayVar(&f.Readable, "readable", nil, "name of files of the workspace that are not hidden as secrets; may be given several times")
 	cmd.Flags().StringVar(&f.Asked, "asked", "", "for the commands that a hook replaces: the call for which the desk was asked, which asks people if it comes again after it failed")
 	return cmd

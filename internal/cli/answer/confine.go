@@ -166,6 +166,7 @@ type Confining struct {
 	Workspaces []string // that the command may change; empty: the working directory
 	Show       []string // folders that it may read, too
 	Readable   []string // names of files of the workspaces that are not hidden as secrets
+	MayRemove  bool     // its work is kept also if it removed what cannot be had back
 	Asked      string   // the call for which the desk was asked, see [running.file]; it asks people if that comes again after it failed
 }
 
@@ -218,7 +219,12 @@ func (f Confining) run(ctx context.Context, s Streams, environ, argv []string) (
 		defer stop()
 	}
 	status, _, err := confine.Run(ctx, confine.Call{State: state, Workspaces: f.Workspaces, Show: f.Show, Readable: f.Readable, Dir: dir,
-		Argv: argv, Env: environ, Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr})
+		MayRemove: f.MayRemove, Argv: argv, Env: environ, Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr})
+	for refused := range confine.AllRefused(err) {
+		if len(refused.Lost) > 0 && f.Asked == "" {
+			fmt.Fprintln(s.Stderr, "approvalbot: if it is to remove files, run it with --may-remove")
+		}
+	}
 	return status, err
 }
 

@@ -61,7 +61,7 @@ func (f *finds) remade() bool {
 	if more || !f.named {
 		return false
 	}
-	return !slices.ContainsFunc(f.names, func(w workspace.Word) bool { return !made(w.Text) || outputNames.Has(w.Text) })
+	return !slices.ContainsFunc(f.names, func(w workspace.Word) bool { return !workspace.Made(w.Text) || workspace.MaybeMade(w.Text) })
 }
 
 // words gives globs for all that was found; nil if that is not known.

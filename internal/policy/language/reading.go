@@ -332,7 +332,7 @@ func (f *finder) start(w workspace.Word) {
 
 // byEnding reports that what was found is build output by the ending of its name alone, which a folder with sources may get.
 func (f *finder) byEnding() bool {
-	return slices.ContainsFunc(f.words(), func(w workspace.Word) bool { return rebuiltEnds.Has(path.Ext(w.Text)) })
+	return slices.ContainsFunc(f.words(), func(w workspace.Word) bool { return workspace.MadeEnds.Has(path.Ext(w.Text)) })
 }
 
 func recursive(inner []workspace.Word) bool {

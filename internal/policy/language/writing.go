@@ -265,7 +265,9 @@ func rm(x *command.Call, _ string, args []workspace.Word) {
 }
 
 // noTree reports a name of a file, or of a directory that tools make again.
-func noTree(base string) bool { return Rebuilt.Has(base) || workspace.PlainFile(strings.ToLower(base)) }
+func noTree(base string) bool {
+	return workspace.Rebuilt.Has(base) || workspace.PlainFile(strings.ToLower(base))
+}
 
 // notOptions writes "./" before globs that begin with a sign and whose names end in
 // an ending such as ".o": rm has no option that such a name could be.
@@ -273,7 +275,7 @@ func notOptions(args []workspace.Word) []workspace.Word {
 	out := slices.Clone(args)
 	for i, w := range out {
 		name := strings.HasPrefix(w.Text, "*") && !strings.Contains(w.Text, "/")
-		if name && w.Kind == workspace.Pattern && rebuiltEnds.Has(path.Ext(w.Text)) {
+		if name && w.Kind == workspace.Pattern && workspace.MadeEnds.Has(path.Ext(w.Text)) {
 			out[i].Text = "./" + w.Text
 		}
 	}
@@ -290,7 +292,7 @@ func writtenAgain(x *command.Call, w workspace.Word) bool {
 	again := true
 	x.Place.Resolve(w, func(file string, _ bool) {
 		inside := strings.TrimPrefix(x.Place.Below(file), "/")
-		again = again && !workspace.StartupPath(workspace.FoldPath("/"+inside)) && made(inside)
+		again = again && !workspace.StartupPath(workspace.FoldPath("/"+inside)) && workspace.Made(inside)
 	})
 	return again
 }
@@ -299,47 +301,8 @@ func writtenAgain(x *command.Call, w workspace.Word) bool {
 // directory may have as well.
 func byEnding(file string) bool {
 	base := path.Base(file)
-	return rebuiltEnds.Has(path.Ext(base)) && !made(path.Dir(file)+"/x")
+	return workspace.MadeEnds.Has(path.Ext(base)) && !workspace.Made(path.Dir(file)+"/x")
 }
-
-// made reports a path, or a glob of paths, of build output. Directories of source code
-// may have one in them that is only called so.
-func made(file string) bool {
-	base := path.Base(file)
-	if rebuiltFiles.Has(base) || rebuiltEnds.Has(path.Ext(base)) && strings.TrimSuffix(base, path.Ext(base)) != "" {
-		return true
-	}
-	sure, maybe, source := false, false, false
-	for c := range strings.SplitSeq(file, "/") {
-		if strings.ContainsAny(c, "*?[") && strings.IndexByte(".[", c[0]) >= 0 {
-			return false // hidden files are not
-		}
-		sure = sure || remade.Has(c)
-		maybe = maybe || !source && outputNames.Has(c)
-		source = source || sourceDirs.Has(c) || c == "**"
-	}
-	return sure || maybe
-}
-
-// remade and outputNames are directories that hold only what a tool makes again from the
-// rest of the project. Rebuilt are some more, for which that is less sure. Below sourceDirs
-// an output's name may be that of source code.
-var (
-	remade = lazy.Words(`node_modules htmlcov .next .nuxt .svelte-kit .turbo .parcel-cache .nyc_output .venv venv
-		__pycache__ .pytest_cache .mypy_cache .ruff_cache
-		.tox .nox .gradle .angular .vite`)
-	outputNames = lazy.Words("dist build coverage target")
-	sourceDirs  = lazy.Words("src lib app internal cmd pkg test tests docs scripts")
-	Rebuilt     = lazy.Words(`node_modules dist build target out coverage .next .turbo .cache .parcel-cache
-		__pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox tmp temp`)
-)
-
-// rebuiltFiles and rebuiltEnds are names of files that compilers and test runs leave.
-var (
-	rebuiltFiles = lazy.Words(`coverage.out coverage.xml coverage.html coverage.txt coverage.json cover.out .coverage
-		lcov.info cpu.out mem.out cpu.prof mem.prof .eslintcache .DS_Store`)
-	rebuiltEnds = lazy.Words(".o .pyc .pyo .gcda .gcno .tsbuildinfo .class .obj .egg-info")
-)
 
 // permissions judges chmod, chown and chgrp. Only an ordinary mode for a file in
 // the workspace passes.

@@ -118,7 +118,7 @@ func emptiesDir(x *command.Call, w workspace.Word) {
 	buildsFile(x, w)
 	file := path.Clean(x.Place.Below(w.Text))
 	known := func(c string) bool {
-		return language.Rebuilt.Has(c) || outputDirs.Has(c) || strings.HasPrefix(c, ".coverage")
+		return workspace.Rebuilt.Has(c) || outputDirs.Has(c) || strings.HasPrefix(c, ".coverage")
 	}
 	if !workspace.AnyPart(file, known) {
 		x.Add(finding.DeletesFile)

@@ -1,0 +1,85 @@
+//go:build linux
+
+package confine
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What nothing has any more is not taken away, whatever the words of the command were. The workspace has ten tracked files as
+// they are in the index (t/1 …), ten that are not tracked (u/1 …), one that is tracked and has another content now, and data.
+func TestLost_WhatCannotBeHadBackStays(t *testing.T) {
+	needsConfinement(t)
+	for name, a := range map[string]struct {
+		script string
+		lost   string // as the message has it; empty: the work is kept
+	}{
+		"a file is removed":                    {`rm u/3`, `"u/3"`},
+		"a folder is removed":                  {`rm -r u`, `"u/1", "u/10", "u/2"`},
+		"a folder is hidden by a new one":      {`rm -r u; mkdir u; echo x >u/x`, `"u/1", "u/10"`},
+		"a file becomes a folder":              {`rm u/1; mkdir u/1`, `"u/1"`},
+		"a folder becomes a file":              {`rm -r u; echo x >u`, `"u/1"`},
+		"a file is emptied":                    {`: >u/1`, `"u/1"`},
+		"one is emptied by another's rename":   {`: >x; mv x u/1`, `"u/1"`},
+		"a changed one is removed":             {`rm changed`, `"changed"`},
+		"all are cut":                          {`for f in u/*; do echo x >$f; done`, `"u/1", "u/10"`},
+		"all get the same content":             {`for f in u/* changed; do cp -p long $f; done`, `"changed", "u/1"`},
+		"a large one is moved and cut":         {`mv u/1 m; : >m`, `"u/1"`},
+		"one of the same length and time":      {`head -c $(stat -c %s u/1) /dev/zero >m; touch -r u/1 m; rm u/1`, `"u/1"`},
+		"one that cannot be read, and another": {`rm shut; head -c 6 /dev/zero >m; touch -r u/1 m; chmod 0 m`, `"shut"`},
+		"of two that were moved one is gone":   {`mv u/1 m; mv u/2 m`, `"u/1"`},
+		"tracked ones are removed":             {`rm -r t`, ""},
+		"tracked ones are emptied":             {`for f in t/*; do : >$f; done`, ""},
+		"files are moved":                      {`mkdir v; mv u/* v; mv changed v/c`, ""},
+		"a folder is moved":                    {`mv u v`, ""},
+		"files are written again":              {`for f in u/*; do sed s/line/LINE/ $f >x; mv x $f; done`, ""},
+		"a few are cut":                        {`for f in u/1 u/2 u/3; do echo $f >$f; done`, ""},
+		"a few get the same content":           {`for f in u/1 u/2 u/3; do cp long $f; done`, ""},
+		"build output, logs and journals":      {`rm -r build node_modules obj app.log data.db-wal x.o`, ""},
+		"what was empty":                       {`rm nothing`, ""},
+		"what the call made itself":            {`echo x >y; mkdir z; echo x >z/y; rm -r y z`, ""},
+		"the same content under another index": {`rm u/1; cp t/1 u/1`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.sh(t, m.ws, `mkdir t u build node_modules node_modules/p obj; for i in 1 2 3 4 5 6 7 8 9 10; do
+seq -f "$i line %g" 40 >t/$i; seq -f "$i line %g of another" 40 >u/$i; done; echo first >changed; git add t changed; seq 99 >changed; seq 88 >long; : >nothing
+for f in build/a node_modules/p/x obj/y app.log data.db-wal x.o; do echo x >$f; done
+echo 12345 >shut; touch -r u/1 shut; chmod 0 shut`)
+			was := m.seenFiles()
+			said, code := m.confined(t, a.script)
+			if a.lost == "" {
+				require.Equal(t, 0, code, said)
+				return
+			}
+			require.Equal(t, NothingKept, code, said)
+			require.Contains(t, said, "of which neither git nor another file has the content: "+a.lost)
+			require.Empty(t, differs(was, m.seenFiles()))
+			said, code = m.confined(t, a.script, mayRemove+"=1")
+			require.Equal(t, 0, code, said)
+		})
+	}
+}
+
+// Without a repository in the workspace, or with an index that cannot be read, nothing can be had back from it.
+func TestLost_WithoutAnIndex(t *testing.T) {
+	needsConfinement(t)
+	for name, before := range map[string]string{
+		"no repository":    `rm -rf .git`,
+		"a broken index":   `echo x >.git/index`,
+		"not in the index": `git rm -q --cached main.go`,
+		"a conflict":       `h=$(git rev-parse :main.go); printf '0 %040d\tmain.go\n100644 %s 1\tmain.go\n100644 %s 2\tmain.go\n' 0 $h $h | git update-index --index-info`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.sh(t, m.ws, before)
+			said, code := m.confined(t, `rm main.go`)
+			require.Equal(t, NothingKept, code, said)
+			require.Contains(t, said, `has the content: "main.go"`)
+		})
+	}
+}
