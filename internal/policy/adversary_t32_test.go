@@ -184,3 +184,10 @@ func TestAdversary_T32_AllOfTheHistory(t *testing.T) {
 	}, []string{"git log -p --since='2 weeks ago'", "git log -p --since=yesterday", "git log -p src/a.go", "git log -p -- src", "git rev-list --all | xargs git show --stat", "git show HEAD", "git show --stat $(git rev-list --all)",
 		"git log -p -S newHandler", "git log -p -n 20", "git log -p -5", "git log --author=.", "git log --author=alice", "git log -S token --oneline", "git log -p main..HEAD"})
 }
+
+// Docker and Kubernetes take files without an ending from a folder of secrets.
+func TestAdversary_T32_FilesOfASecretsFolder(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{"cat secrets/postgres", "cat app/secrets/db", "cat secrets/db_root.bak", "cat secrets/prod.enc", "cat deploy/creds/x.bin", "head -c9 .hg/hgrc", "cat sub/.hg/hgrc", "cat x.pkcs12", "echo x > secrets/db"},
+		[]string{"ls secrets", "ls internal/secrets/vault", "go test ./internal/secrets/vault ./secrets/...", "cat secrets/README", "cat secrets/.gitkeep", "cat secrets/db.env.example", "cat deploy/secrets/x.yaml.j2", "cat src/secrets/x.go", "cat hgrc"})
+}

@@ -97,6 +97,7 @@ func TestAWrapperNeverLowersTheClass(t *testing.T) {
 				wrapped = rapid.SampledFrom(wrap).Draw(rt, "wrap") + wrapped
 			}
 		}
+		wrapped = strings.ReplaceAll(wrapped, "time ! ", "! time ") // mvdan.cc/sh does not read the first, which asks as what is not read does
 		switch rapid.IntRange(0, 4).Draw(rt, "shell") {
 		case 0:
 			wrapped = "bash -c " + quote(wrapped)

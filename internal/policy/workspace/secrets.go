@@ -33,7 +33,7 @@ var secretBases = lazy.Words("shadow cookies login_data web_data")
 var allSecretNames = lazy.Union(secretNames, secretBases)
 
 // secretEnds are how names of files with keys end.
-var secretEnds = lazy.Words(".env .pem .key .p12 .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab .kubeconfig .apikey .pat .keyring")
+var secretEnds = lazy.Words(".env .pem .key .p12 .pkcs12 .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab .kubeconfig .apikey .pat .keyring")
 
 // secretWords, in the name of a file that is data and not code, mean a secret.
 var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key",
@@ -48,7 +48,8 @@ var dataEnds = lazy.Words(". .json .yaml .yml .toml .ini .env .txt .cfg .conf .c
 func SecretPath(file string) bool {
 	lower := FoldPath(file)
 	base := path.Base(lower)
-	settings := (base == "config" || base == "config.worktree") && strings.Contains("/"+lower, "/.git/") // of submodules and worktrees too
+	settings := (base == "config" || base == "config.worktree") && strings.Contains("/"+lower, "/.git/") || // of submodules and worktrees too
+		base == "hgrc" && strings.HasSuffix("/"+lower, "/.hg/hgrc")
 	return settings || SecretLower(lower)
 }
 
@@ -101,11 +102,26 @@ func secretWord(file string) bool {
 	return false
 }
 
-// dataAmongSecrets reports a file of data in a directory of secrets.
+// dataAmongSecrets reports a file in a directory of secrets that is neither code nor text about it. Docker and Kubernetes take
+// files without an ending from there (secrets/db_password); in a package of code such a name is more likely a directory.
 func dataAmongSecrets(file string) bool {
-	ext := path.Ext(file)
-	return len(ext) > 1 && dataEnds.Has(ext) && AnyPart(path.Dir(file), keepsSecrets)
+	dir, base := path.Split(file)
+	if !AnyPart(dir, keepsSecrets) {
+		return false
+	}
+	base = strings.TrimPrefix(withoutCopy(base), ".")
+	ext := strings.TrimPrefix(path.Ext(base), ".")
+	if ext == "" {
+		return strings.Trim(base, ".") != "" && !bareFiles.Has(base) && !examples.Has(base) && !AnyPart(dir, packages.Has)
+	}
+	return !CodeEnds.Has(ext) && !examples.Has(ext)
 }
+
+// packages are directories of code, and examples endings of files that show what a file with secrets looks like.
+var (
+	packages = lazy.Words("src lib internal pkg cmd test tests")
+	examples = lazy.Words("example sample template dist gitkeep gitignore gitattributes keep j2")
+)
 
 // keepsSecrets reports a directory whose data are secrets, and whose code is not.
 func keepsSecrets(c string) bool { return words.Any(c, keepers[:4]...) }
