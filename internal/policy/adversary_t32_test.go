@@ -191,3 +191,31 @@ func TestAdversary_T32_FilesOfASecretsFolder(t *testing.T) {
 	asksFor(t, []string{"cat secrets/postgres", "cat app/secrets/db", "cat secrets/db_root.bak", "cat secrets/prod.enc", "cat deploy/creds/x.bin", "head -c9 .hg/hgrc", "cat sub/.hg/hgrc", "cat x.pkcs12", "echo x > secrets/db"},
 		[]string{"ls secrets", "ls internal/secrets/vault", "go test ./internal/secrets/vault ./secrets/...", "cat secrets/README", "cat secrets/.gitkeep", "cat secrets/db.env.example", "cat deploy/secrets/x.yaml.j2", "cat src/secrets/x.go", "cat hgrc"})
 }
+
+// TestAdversary_T32_GuessesLetterByLetter: all files of the workspace are searched for few words by one line, and for no part of an alphabet.
+func TestAdversary_T32_GuessesLetterByLetter(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{
+		`for a in a b; do grep -rqE "^[A-Z]{5}=$a" . && echo $a; done`, "grep -rlE '^[A-Z]{5}=[q-z]' .", "grep -rL q7 .", "grep -rc -e . -e 'TOKEN=q' .", "grep -rlFf list .", "rg --hidden -l q7",
+		`while read a; do grep -rl "q7Z$a" .; done < list`, "grep -rlE 'q7Z(a|b|c|d|e)' /workspace", "for a in a b c d e f g h i j k l m n o p q; do grep -rn q7Zp$a .; done",
+		"grep -rn -e aab -e aac -e aad -e aae -e aaf .", "grep -rn aab .; grep -rn aac .; grep -rn aad .; grep -rn aae .; grep -rn aaf .",
+	}, []string{
+		"grep -rl MAR .", "grep -rnE 'foo|bar|bazzz|TODO' .", "for s in FooService BarService Bazzz; do grep -rn $s . | wc -l; done", "grep -rc TODO .", "grep -rlE '[a-zA-Z0-9_]+Handler' .", "grep -rc '' .",
+		`while read a; do grep -rl "q7Z$a" src; done < list`, "grep -rlE 'q7[a-c]' --include='*.go' .", "rg -l q7", "grep -rqE 'x[0-3]' src",
+	})
+	checkTools(t, engine(t, shipped), []toolRow{
+		{"Grep", `{"pattern":"=[a-m]","output_mode":"files_with_matches"}`, "R3 may-read-secret"}, {"Grep", `{"pattern":"=[abcdefgh]","output_mode":"count"}`, "R3 may-read-secret"},
+		{"Grep", `{"pattern":"=[a-z0-9]+","output_mode":"files_with_matches"}`, "R0"}, {"Grep", `{"pattern":"=[a-m]","output_mode":"files_with_matches","type":"go"}`, "R0"},
+	})
+}
+
+// TestAdversary_T32_WordsBesideSecrets: a word that is not about secrets is in each line of some files with secrets.
+func TestAdversary_T32_WordsBesideSecrets(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{
+		"grep -rn export .", "grep -rn machine .", "grep -rn -A3 machine .", "grep -rni MACHINE .", "grep -rn com .", "grep -rn SALT .", "grep -rn MII .", "rg -uuu export", "rg --hidden production", "grep -rn 'url = ' .", "grep -rn extraheader .",
+		"find . -type f | xargs grep -n export", "git ls-files -o | xargs grep -n export", "grep -n export **/*", "cd src && grep -rn export ..",
+	}, []string{
+		"grep -rn export src", "grep -rn 'export const' .", "rg export", "grep -rn export --include='*.ts' .", "find . -name '*.ts' | xargs grep -n export", "grep -rl export .", "grep -rc export .",
+	})
+}

@@ -33,6 +33,7 @@ const (
 	Fetches                         // something is fetched from the network
 	RunsUnread                      // something is run that was not read
 	WritesCode                      // files are written that may be code
+	SearchesFor                     // all files of the workspace are searched for as many words as Count says
 	PrintsNothing                   // what is printed, and written to files, is surely empty
 )
 
@@ -44,7 +45,8 @@ type Effect struct {
 	Words  []workspace.Word
 	Name   string // of a variable
 	Narrow bool   // runsEach: what is run is for named files only
-	Flat   bool   // runsEach: these are of one folder
+	Count  int
+	Flat   bool // runsEach: these are of one folder
 }
 
 // Rule judges one simple command. args are the words after its name.

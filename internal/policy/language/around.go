@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"approvalbot/internal/lazy"
+	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -15,7 +16,59 @@ type Around struct {
 	For     []string // what is searched for
 	Folds   bool     // letter case does not count
 	Visible bool     // files with a dot before their name are left out
+	tells   bool     // it tells what is in a file of which it shows nothing, see [Around.Guesses]
+	beside  bool     // what it finds may be a line with a secret
+	open    bool     // it is not known what is searched for
 }
+
+// note adds a pattern of a search. plain says that a parenthesis behind a backslash is no group. It reports whether the pattern
+// is specific.
+func (a *Around) note(w workspace.Word, plain bool) bool {
+	a.For = append(a.For, w.Text)
+	a.tells = a.tells || guessesSecret(w)
+	wordless := anyLetter.MatchString(w.Text) && !workspace.OwnWord(strings.ToLower(w.Text))
+	a.open = a.open || w.Kind != workspace.Literal || wordless || GuessesLetter(w.Text)
+	return specific(w, plain)
+}
+
+// whole judges a search of directories that shows files which it finds, or only tells of them. Of all files of the workspace it
+// may tell little: by many searches, each for a letter more, a secret is told that none of them shows.
+func (a *Around) whole(x *command.Call, dirs []workspace.Word, tells bool) (guesses bool) {
+	if len(dirs) > 0 && !slices.ContainsFunc(dirs, func(d workspace.Word) bool { return everywhere(x, d) }) {
+		return false
+	}
+	a.beside = slices.ContainsFunc(a.For, func(pattern string) bool { return workspace.InSecretLines(pattern, a.Folds) })
+	x.Effects = append(x.Effects, command.Effect{Kind: command.SearchesFor, Count: a.weight()})
+	return tells && a.open
+}
+
+// everywhere reports a word that may be the workspace, or files in any folder of it.
+func everywhere(x *command.Call, d workspace.Word) bool {
+	text := strings.TrimPrefix(d.Text, "./")
+	return d.Kind == workspace.Computed || d.Kind == workspace.Pattern && text != "" && text[0] == '*' || x.Place.IsRoot(d)
+}
+
+// weight is how many words are searched for; a short one, by which guessing begins, counts as four.
+func (a *Around) weight() (n int) {
+	for _, pattern := range a.For {
+		for alt := range strings.SplitSeq(strings.ReplaceAll(pattern, `\|`, "|"), "|") {
+			if n++; !longWord.MatchString(alt) {
+				n += 3
+			}
+		}
+	}
+	return n
+}
+
+var (
+	anyLetter   = lazy.Pattern(`[A-Za-z0-9]`)
+	longWord    = lazy.Pattern(`\w{4}`)
+	ranges      = lazy.Pattern(`\[[^\]]*[A-Za-z0-9]-[A-Za-z0-9][^\]]*\]|\[\w{7,}\]`)
+	wholeRanges = strings.NewReplacer("a-z", "", "A-Z", "", "0-9", "", "a-f", "", "A-F", "", "1-9", "")
+)
+
+// GuessesLetter reports a pattern with a part of an alphabet, which halves what a letter can be.
+func GuessesLetter(pattern string) bool { return ranges.MatchString(wholeRanges.Replace(pattern)) }
 
 // Most lines around a find that do not show a whole file: if files with a dot before their name are searched, and if not.
 const (

@@ -239,12 +239,7 @@ var gitGrepSpec = sync.OnceValue(func() *command.Spec {
 func gitGrep(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	named, tells, given, numbered := true, false, false, false
-	near, guesses := Around{}, false
-	specific := func(w workspace.Word) bool {
-		near.For = append(near.For, w.Text)
-		guesses = guesses || guessesSecret(w)
-		return specific(w, true)
-	}
+	near := Around{}
 	var operands []workspace.Word
 	c := x.Scanner(gitGrepSpec(), args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
@@ -252,7 +247,7 @@ func gitGrep(x *command.Call, _ string, args []workspace.Word) {
 		case "l", "L", "c", "q", "files-with-matches", "files-without-match", "name-only", "count", "quiet":
 			tells = true
 		case "e":
-			given, named = true, named && specific(t.Word)
+			given, named = true, near.note(t.Word, true) && named
 		case "v", "W", "not", "invert-match", "function-context":
 			named = false
 		case "0", "1", "2", "3", "4", "5", "6", "7", "8", "9":
@@ -267,7 +262,7 @@ func gitGrep(x *command.Call, _ string, args []workspace.Word) {
 		}
 	}
 	if !given && len(operands) > 0 {
-		named, operands = named && specific(operands[0]), operands[1:]
+		named, operands = near.note(operands[0], true) && named, operands[1:]
 	}
 	for _, w := range operands {
 		x.Read(w.Sampled())
@@ -275,7 +270,7 @@ func gitGrep(x *command.Call, _ string, args []workspace.Word) {
 	}
 	wide := func(w workspace.Word) bool { return !workspace.CodeEnds.Has(strings.TrimPrefix(path.Ext(w.Text), ".")) }
 	narrow := len(operands) > 0 && !slices.ContainsFunc(operands, wide)
-	if !(named && near.Few() && !near.Near()) && (!tells || guesses) && !narrow {
+	if !(named && near.Few() && !near.Near()) && (!tells || near.tells) && !narrow {
 		x.Add(finding.MayReadSecret)
 	}
 }

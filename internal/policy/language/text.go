@@ -36,12 +36,6 @@ func grep(x *command.Call, name string, args []workspace.Word) {
 	for _, w := range args {
 		plain = plain || w.IsAny("-E", "-P") || extends(w.Text)
 	}
-	guesses := false
-	specific := func(w workspace.Word) bool {
-		near.For = append(near.For, w.Text)
-		guesses = guesses || guessesSecret(w)
-		return specific(w, plain)
-	}
 	c := x.Scanner(grepSpec(), args)
 	var dirs []workspace.Word
 	var first workspace.Word // the pattern, or a file if an option gives the pattern
@@ -57,9 +51,9 @@ func grep(x *command.Call, name string, args []workspace.Word) {
 			recursive = recursive || !t.Word.Is("skip")
 		case "e", "regexp":
 			given = true
-			named = named && specific(t.Word)
+			named = near.note(t.Word, plain) && named
 		case "f", "file":
-			given, named = true, false
+			given, named, near.open = true, false, true
 			x.Read(t.Word)
 		case "v", "invert-match", "z", "null-data":
 			named = false
@@ -86,9 +80,11 @@ func grep(x *command.Call, name string, args []workspace.Word) {
 	if given && expr {
 		dirs = append(dirs, first)
 	} else if expr {
-		named = named && specific(first)
+		named = near.note(first, plain) && named
 	}
-	named = named && near.Few() && !near.Near() || tells && !guesses // it prints which files, or how often, and no line of them
+	listed := len(dirs) > 0 && slices.ContainsFunc(dirs, func(d workspace.Word) bool { return d.Kind != workspace.Literal })
+	guesses := near.tells || (recursive || listed) && (!narrow || wide) && near.whole(x, dirs, tells)
+	named = named && near.Few() && !near.Near() && !near.beside || tells && !guesses // it prints which files, or how often, and no line of them
 	searched(x, dirs, named)
 	if recursive {
 		searchesTree(x, dirs, narrow && !wide, named)
@@ -180,12 +176,7 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 	tells := false
 	lists, narrow, wide, expr, given, named := false, false, false, false, false, true
 	names, printed, other := []string(nil), false, false
-	near, guesses := Around{Visible: true}, false
-	specific := func(w workspace.Word) bool {
-		near.For = append(near.For, w.Text)
-		guesses = guesses || guessesSecret(w)
-		return specific(w, true)
-	}
+	near := Around{Visible: true}
 	c := x.Scanner(ripgrepSpec(), args)
 	var dirs []workspace.Word
 	var first workspace.Word
@@ -226,7 +217,7 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 			near.Visible = false
 		case "e", "regexp":
 			given = true
-			named = named && specific(t.Word)
+			named = near.note(t.Word, true) && named
 		case "":
 			if !expr {
 				expr, first = true, t.Word
@@ -238,9 +229,10 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 	if given && expr {
 		dirs = append(dirs, first)
 	} else if expr {
-		named = named && specific(first)
+		named = near.note(first, true) && named
 	}
-	named = named && near.Few() && !near.Near() || tells && !guesses
+	guesses := near.tells || !near.Visible && (!narrow || wide) && near.whole(x, dirs, tells)
+	named = named && near.Few() && !near.Near() && !near.beside || tells && !guesses
 	searched(x, dirs, named)
 	input := x.Piped && len(dirs) == 0 && !lists
 	if !input && !filesOnly(dirs) {

@@ -212,10 +212,17 @@ func (s *Reading) apply(f frame, e *command.Effect) {
 		s.runs = true
 	case command.WritesCode:
 		s.writes = true
+	case command.SearchesFor:
+		if s.searched += e.Count; s.searched > mostSearched {
+			s.Found.Add(finding.MayReadSecret)
+		}
 	case command.PrintsNothing:
 		s.silent = true
 	}
 }
+
+// mostSearched is for how many words a line may search all files of the workspace, see [language.Around].
+const mostSearched = 16
 
 // carries reports a word that hands data out, or has a server change something. The digest of an image does not.
 func carries(w workspace.Word) bool {

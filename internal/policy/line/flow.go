@@ -30,6 +30,7 @@ type flow struct {
 	// which files there are
 	read      []readAt         // they were read
 	renamedTo []string         // files were renamed to these
+	searched  int              // for how many words all files of the workspace were searched
 	unignores bool             // git may ignore other files than before
 	logs      []string         // the names of logs that were written
 	writes    bool             // a file was written that may be code

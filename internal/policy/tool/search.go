@@ -2,6 +2,7 @@ package tool
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -277,7 +278,7 @@ func wholeFiles(list []field, folds bool) bool {
 	if globs.some || globs.others { // searches let their globs count before their types
 		typed = globs.all()
 	}
-	if typed || paths.all() || told.all() {
+	if typed || paths.all() || told.all() && !slices.ContainsFunc(around.For, language.GuessesLetter) {
 		return false
 	}
 	around.Folds = folded

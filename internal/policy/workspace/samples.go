@@ -60,6 +60,28 @@ production:
 `, "\n"), "\n")
 })
 
+// besideSecrets are lines of which a word that is not about secrets finds the whole: of files that a shell reads, of .netrc and of git's
+// settings, addresses with a password, and the text of keys.
+var besideSecrets = sync.OnceValue(func() []string {
+	return strings.Split(strings.Trim(`
+export API_X0=0
+machine h0.example.com login u0 password
+url = https://u0:x@git0.example.com/o0/r0.git
+extraheader = AUTHORIZATION: basic
+MAILER_DSN=smtp://u0:x@mail0.example.com:587
+DB_URL=postgres://admin:x@localhost:5432/production
+CONNECTION=mysql://user:x@db0.cluster.eu-west-1.rds.amazonaws.com:3306/app_production
+AUTH_SALT= WEBHOOK_URL= SIGNING_ SIGNATURE_ ENCRYPTION_ LICENSE_ CERT_ CERTIFICATE= _PIN= CONN_STR=
+ssh-rsa AAAAB3NzaC1yc2E
+MIIEvQIBADANBgkqhkiG9w0BAQEFAASC
+MIIEowIBAAKCAQEA
+b3BlbnNzaC1rZXktdjEAAAAABG5vbmU
+`, "\n"), "\n")
+})
+
+// InSecretLines reports a pattern that finds a line with a secret, though it is not about secrets. folds: letter case does not count.
+func InSecretLines(pattern string, folds bool) bool { return finds(pattern, folds, besideSecrets()) }
+
 // findsVariable reports a pattern that finds the beginning of a line with a secret. Most patterns of code begin with a letter
 // with which none of their parts that tell anything does, or have a blank, which no such line has: they are not compiled.
 func findsVariable(pattern string) bool {
