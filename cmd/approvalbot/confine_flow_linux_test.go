@@ -148,6 +148,27 @@ func TestFlow_RunConfined(t *testing.T) {
 	require.Nil(t, c.newest().Confined)
 	require.Contains(t, c.body("/metrics", ""), `approvalbot_confined_total{result="blocked"} 1`)
 
+	// What cannot be had back is not taken away unasked.
+	notes := filepath.Join(c.ws, "notes.txt")
+	require.NoError(t, os.WriteFile(notes, []byte("mine"), 0o666))
+	c.script("tidy", "rm notes.txt; echo x > tidied; exit 0\n")
+	status, said = c.run(nil, "./tidy")
+	require.Equal(t, 124, status, said)
+	require.Contains(t, said, `has the content: "notes.txt"`)
+	require.NoFileExists(t, filepath.Join(c.ws, "tidied"))
+	tidied := c.newest().Result
+	require.Equal(t, []string{"notes.txt"}, tidied.Confined.Blocked)
+	require.Contains(t, tidied.Summary, "nothing of its work was kept, because it removed or overwrote files", "the card shows it")
+	again = c.command("run", "--client", c.client, "--", "./tidy")
+	require.NoError(t, again.Start())
+	asked = c.onePending()
+	require.NotNil(t, asked.TriedConfined)
+	require.FileExists(t, notes)
+	_, err = c.operator().Resolve(c.ctx(), asked.ID, api.ResolveRequest{Decision: "allow-once"})
+	require.NoError(t, err)
+	require.NoError(t, again.Wait())
+	require.NoFileExists(t, notes, "a person allowed it")
+
 	c.script("many", "d=$(printf 'd%.0s' $(seq 200)); for i in $(seq 12); do mkdir $d; cd $d; done; for i in $(seq 300); do echo x >$i.pem; done\n")
 	status, said = c.run(nil, "./many")
 	require.Equal(t, 124, status, said)

@@ -81,6 +81,7 @@ func runConfined(ctx context.Context, a *app.App, c *api.Client, id string, clai
 	}
 	for refused := range confine.AllRefused(err) {
 		result.Confined.Blocked = append(append(result.Confined.Blocked, refused.Names...), refused.Lost...)
+		result.Summary = "nothing of its work was kept" + refused.Because()
 	}
 	result.Confined.Blocked = atMost(result.Confined.Blocked, 64<<10)
 	reportResult(ctx, a, c, id, result)

@@ -81,7 +81,15 @@ func (r *Refused) any() bool { return len(r.Names)+len(r.Lost)+len(r.Meanwhile) 
 
 // Error names what was changed, and where what the call did is.
 func (r *Refused) Error() string {
-	text := "nothing that the command did in " + r.Root + " was kept"
+	text := "nothing that the command did in " + r.Root + " was kept" + r.Because()
+	if r.Quarantine == "" {
+		return text + "; its work was removed"
+	}
+	return text + "; its work is in " + r.Quarantine + " (a closed folder: chmod u+rwx opens it)"
+}
+
+// Because is why, to follow what was not kept.
+func (r *Refused) Because() (text string) {
 	if len(r.Names) > 0 {
 		text += ", because it changed files that an agent may not change without asking (docs/confine.md): " + quoted(r.Names)
 	}
@@ -94,10 +102,7 @@ func (r *Refused) Error() string {
 	if r.Why != nil {
 		text += ": " + r.Why.Error()
 	}
-	if r.Quarantine == "" {
-		return text + "; its work was removed"
-	}
-	return text + "; its work is in " + r.Quarantine + " (a closed folder: chmod u+rwx opens it)"
+	return text
 }
 
 func quoted(names []string) string {
