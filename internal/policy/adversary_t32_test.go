@@ -219,3 +219,12 @@ func TestAdversary_T32_WordsBesideSecrets(t *testing.T) {
 		"grep -rn export src", "grep -rn 'export const' .", "rg export", "grep -rn export --include='*.ts' .", "find . -name '*.ts' | xargs grep -n export", "grep -rl export .", "grep -rc export .",
 	})
 }
+
+// TestAdversary_T32_EnvironmentsOfAProject: the settings of a virtual environment say from where all its programs take their code.
+func TestAdversary_T32_EnvironmentsOfAProject(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{
+		"echo 'home = evil/bin' > .venv/pyvenv.cfg", "sed -i s/a/b/ tools/py/pyvenv.cfg", "echo x > env/bin/python", "echo x > .tox/py311/bin/x", "cp x .venv-3.11/bin/x", "echo x > .venv/Scripts/x", "echo x > vendor/bundle/ruby/3.2.0/bin/x",
+		"echo x > .pixi/envs/default/bin/x", "mv evil env", "echo x > tools/python311._pth",
+	}, []string{"cat .venv/pyvenv.cfg", "python3 -m venv .venv", "echo x > src/env/x.py", "echo x > bin/x", "echo x > environment/bin/x", "echo x > app/scripts/x"})
+}

@@ -214,7 +214,7 @@ func (r *Reader) written1(file string, open bool) finding.Code {
 // that a language runs before any program, by its folded path.
 func OwnProgram(lower string) bool {
 	base := path.Base(lower)
-	if words.Any(base, "sitecustomize.py", "usercustomize.py", "gradlew", "mvnw") || strings.HasSuffix(base, ".pth") {
+	if words.Any(base, "sitecustomize.py", "usercustomize.py", "gradlew", "mvnw") || strings.HasSuffix(base, ".pth") || strings.HasSuffix(base, "._pth") {
 		return true
 	}
 	dir := path.Dir(lower)
@@ -297,8 +297,12 @@ func anyBin(dir string) bool {
 			return true
 		}
 	}
-	return false
+	programs := strings.HasSuffix(dir, "/bin") || strings.HasSuffix(dir, "/scripts")
+	return programs && environmentBin.MatchString(dir)
 }
+
+// environmentBin finds the programs of an environment of Python or Ruby that a project has, as tools and people call it.
+var environmentBin = lazy.Pattern(`/(?:\.?venv[^/]*|\.?env|\.conda|(?:\.(?:tox|nox|pixi|conda|devenv)|vendor/bundle)/.+)/(?:bin|scripts)$`)
 
 // Remove judges a path that is deleted or moved away.
 func (r *Reader) Remove(w Word) {
