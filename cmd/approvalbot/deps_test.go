@@ -80,10 +80,11 @@ policy/budget:
 policy/command: lazy policy/budget policy/finding policy/words policy/workspace
 policy/condition:
 policy/finding: approval
+policy/git: lazy policy/command policy/finding policy/language policy/words policy/workspace
 policy/language: lazy policy/command policy/finding policy/words policy/workspace
-policy/line: approval lazy policy/budget policy/command policy/finding policy/language policy/program policy/shell policy/words policy/workspace
+policy/line: approval lazy policy/budget policy/command policy/finding policy/git policy/language policy/program policy/shell policy/words policy/workspace
 policy/pattern: policy/program policy/words policy/workspace
-policy/program: approval lazy policy/command policy/finding policy/language policy/words policy/workspace
+policy/program: approval lazy policy/command policy/finding policy/git policy/language policy/words policy/workspace
 policy/shell: lazy policy/budget
 policy/tool: approval display lazy policy/budget policy/command policy/finding policy/language policy/line policy/program policy/words policy/workspace
 policy/words:

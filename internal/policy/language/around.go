@@ -16,16 +16,16 @@ type Around struct {
 	For     []string // what is searched for
 	Folds   bool     // letter case does not count
 	Visible bool     // files with a dot before their name are left out
-	tells   bool     // it tells what is in a file of which it shows nothing, see [Around.Guesses]
+	Tells   bool     // it tells what is in a file of which it shows nothing, letter by letter
 	beside  bool     // what it finds may be a line with a secret
 	open    bool     // it is not known what is searched for
 }
 
-// note adds a pattern of a search. plain says that a parenthesis behind a backslash is no group. It reports whether the pattern
+// Note adds a pattern of a search. plain says that a parenthesis behind a backslash is no group. It reports whether the pattern
 // is specific.
-func (a *Around) note(w workspace.Word, plain bool) bool {
+func (a *Around) Note(w workspace.Word, plain bool) bool {
 	a.For = append(a.For, w.Text)
-	a.tells = a.tells || guessesSecret(w)
+	a.Tells = a.Tells || guessesSecret(w)
 	wordless := anyLetter.MatchString(w.Text) && !workspace.OwnWord(strings.ToLower(w.Text))
 	a.open = a.open || w.Kind != workspace.Literal || wordless || GuessesLetter(w.Text)
 	return specific(w, plain)

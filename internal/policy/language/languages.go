@@ -16,14 +16,7 @@ var Rules = sync.OnceValue(func() map[string]command.Rule {
 		"test": test, "xargs": xargs, "lengths": lengths, "archive": archive, "dd": dd, "cd": cd, "command": commandBuiltin, "flock": flock,
 		"printenv": printenv, "later": later, "version": versioning, "env": env, "wget": wget, "gofmt": gofmt,
 		"container": container, "compiler": compiler,
-
-		"git-fetch": gitFetch, "git-pull": gitPull, "git-push": gitPushes, "git-reset": gitReset, "git-clean": gitClean,
-		"git-checkout": gitCheckout,
-		"git-restore":  gitRestore, "git-switch": gitSwitch, "git-rm": gitRemove, "git-mv": gitMove,
-		"git-merge": gitMerges, "git-config": gitConfig,
-		"git-ls-remote": gitLsRemote, "git-apply": gitApply, "git-grep": gitGrep, "gh-api": ghAPI,
-		"git-branch": gitNames("arvlqm", "all remotes verbose list show-current contains contains= merged merged= no-merged no-merged= sort= format= points-at= color color= no-color column no-column ignore-case"),
-		"git-tag":    gitNames("lna", "annotate message= list contains contains= merged no-merged sort= format= points-at= column no-column ignore-case"),
+		"gh-api": ghAPI,
 	}
 })
 

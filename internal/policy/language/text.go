@@ -51,7 +51,7 @@ func grep(x *command.Call, name string, args []workspace.Word) {
 			recursive = recursive || !t.Word.Is("skip")
 		case "e", "regexp":
 			given = true
-			named = near.note(t.Word, plain) && named
+			named = near.Note(t.Word, plain) && named
 		case "f", "file":
 			given, named, near.open = true, false, true
 			x.Read(t.Word)
@@ -80,10 +80,10 @@ func grep(x *command.Call, name string, args []workspace.Word) {
 	if given && expr {
 		dirs = append(dirs, first)
 	} else if expr {
-		named = near.note(first, plain) && named
+		named = near.Note(first, plain) && named
 	}
 	listed := len(dirs) > 0 && slices.ContainsFunc(dirs, func(d workspace.Word) bool { return d.Kind != workspace.Literal })
-	guesses := near.tells || (recursive || listed) && (!narrow || wide) && near.whole(x, dirs, tells)
+	guesses := near.Tells || (recursive || listed) && (!narrow || wide) && near.whole(x, dirs, tells)
 	named = named && near.Few() && !near.Near() && !near.beside || tells && !guesses // it prints which files, or how often, and no line of them
 	searched(x, dirs, named)
 	if recursive {
@@ -217,7 +217,7 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 			near.Visible = false
 		case "e", "regexp":
 			given = true
-			named = near.note(t.Word, true) && named
+			named = near.Note(t.Word, true) && named
 		case "":
 			if !expr {
 				expr, first = true, t.Word
@@ -229,9 +229,9 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 	if given && expr {
 		dirs = append(dirs, first)
 	} else if expr {
-		named = near.note(first, true) && named
+		named = near.Note(first, true) && named
 	}
-	guesses := near.tells || !near.Visible && (!narrow || wide) && near.whole(x, dirs, tells)
+	guesses := near.Tells || !near.Visible && (!narrow || wide) && near.whole(x, dirs, tells)
 	named = named && near.Few() && !near.Near() && !near.beside || tells && !guesses
 	searched(x, dirs, named)
 	input := x.Piped && len(dirs) == 0 && !lists

@@ -8,6 +8,7 @@ import (
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/git"
 	"approvalbot/internal/policy/language"
 	"approvalbot/internal/policy/program"
 	"approvalbot/internal/policy/workspace"
@@ -134,7 +135,10 @@ func (s *Reading) rule(f frame, judge command.Rule, base string, args []workspac
 	x.Given, x.Piped, x.Empty, x.Idle, s.piped = s.given, s.piped, f.empty == nothing, f.empty == idle, false
 	judge(&x, base, language.ForTellers(base, args))
 	language.ListsFiles(&x, base, args)
-	language.ShowsMore(&x, base, args)
+	language.ShowsFolders(&x, base, args)
+	if base == "git" {
+		git.ShowsHistory(&x, args)
+	}
 	if x.Found.Class() == approval.R2 && slices.ContainsFunc(args, carries) {
 		x.Add(finding.SendsData) // also in a header, or in what is searched for
 	}

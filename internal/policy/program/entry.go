@@ -6,7 +6,6 @@ import (
 
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
-	"approvalbot/internal/policy/language"
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -21,45 +20,45 @@ type typing []string
 
 // entry is one row of the table: a program, or one of its subcommands.
 type entry struct {
-	codes     []finding.Code            // what the command is, if no worse code is found
-	spec      command.Spec              // its options
-	roles     map[string]role           // what becomes of the options' values
-	shapes    map[string]*regexp.Regexp // what such values must look like
-	needs     map[string]bool           // options of which one must be given
-	lacks     []finding.Code            // what the command is besides without one of them
-	operands  role                      // and of the other words
-	leading   role                      // and of the first of them
-	input     role                      // and of what a here-document gives it, if not text
-	skip      int                       // so many leading operands are text
-	most      int                       // so many operands there may be, if not 0
-	least     int                       // so many operands there must be
-	looks     *regexp.Regexp            // what operands must look like
-	beside    []beside                  // options that need others
-	spelled   *regexp.Regexp            // what words with a dash must look like
-	wraps     bool                      // it runs the command that follows
-	onedash   bool                      // long options have one dash or two
-	typed     typing                    // when it takes commands from its terminal
-	version   bool                      // --version alone prints the version before the program does anything else
-	raises    []raise                   // what words make of the command
-	verbs     map[string]*entry         // subcommands
-	globs     []globVerb                // the same, by patterns
-	bare      []finding.Code            // what it is without a subcommand
-	otherwise []finding.Code            // what any other subcommand is
-	unread    []finding.Code            // what the command is besides, if some word is not recognised
-	here      bool                      // it runs code of the project of the directory that it runs in
-	restores  bool                      // it puts what was stored among the files
-	fetches   bool                      // what it prints comes from the network
-	about     []finding.Code            // what it is if it is only asked for its version or for help; bare if nil
-	named     []finding.Code            // what it is instead if it has operands
-	silent    *regexp.Regexp            // all words with which its output is empty
-	filter    string                    // it prints and writes what it reads alone: "files" or "input"
-	appends   map[string]bool           // options with which it empties no file
-	word      bool                      // a subcommand that is the first of its own operands
-	project   *projectTool              // it runs the project's own code
-	prelude   language.Prelude          // judges the words before the subcommand, if they have rules of their own
-	rule      command.Rule              // of a program with a language of its own
-	session   map[string]bool           // with which options a session's yes covers other files; nil: only the very words
-	doc       row                       // as it is written
+	codes     []finding.Code                                                // what the command is, if no worse code is found
+	spec      command.Spec                                                  // its options
+	roles     map[string]role                                               // what becomes of the options' values
+	shapes    map[string]*regexp.Regexp                                     // what such values must look like
+	needs     map[string]bool                                               // options of which one must be given
+	lacks     []finding.Code                                                // what the command is besides without one of them
+	operands  role                                                          // and of the other words
+	leading   role                                                          // and of the first of them
+	input     role                                                          // and of what a here-document gives it, if not text
+	skip      int                                                           // so many leading operands are text
+	most      int                                                           // so many operands there may be, if not 0
+	least     int                                                           // so many operands there must be
+	looks     *regexp.Regexp                                                // what operands must look like
+	beside    []beside                                                      // options that need others
+	spelled   *regexp.Regexp                                                // what words with a dash must look like
+	wraps     bool                                                          // it runs the command that follows
+	onedash   bool                                                          // long options have one dash or two
+	typed     typing                                                        // when it takes commands from its terminal
+	version   bool                                                          // --version alone prints the version before the program does anything else
+	raises    []raise                                                       // what words make of the command
+	verbs     map[string]*entry                                             // subcommands
+	globs     []globVerb                                                    // the same, by patterns
+	bare      []finding.Code                                                // what it is without a subcommand
+	otherwise []finding.Code                                                // what any other subcommand is
+	unread    []finding.Code                                                // what the command is besides, if some word is not recognised
+	here      bool                                                          // it runs code of the project of the directory that it runs in
+	restores  bool                                                          // it puts what was stored among the files
+	fetches   bool                                                          // what it prints comes from the network
+	about     []finding.Code                                                // what it is if it is only asked for its version or for help; bare if nil
+	named     []finding.Code                                                // what it is instead if it has operands
+	silent    *regexp.Regexp                                                // all words with which its output is empty
+	filter    string                                                        // it prints and writes what it reads alone: "files" or "input"
+	appends   map[string]bool                                               // options with which it empties no file
+	word      bool                                                          // a subcommand that is the first of its own operands
+	project   *projectTool                                                  // it runs the project's own code
+	prelude   func(x *command.Call, args []workspace.Word) []workspace.Word // judges the words before the subcommand, if they have rules of their own
+	rule      command.Rule                                                  // of a program with a language of its own
+	session   map[string]bool                                               // with which options a session's yes covers other files; nil: only the very words
+	doc       row                                                           // as it is written
 }
 
 // beside are options that need one of the others.

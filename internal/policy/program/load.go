@@ -9,7 +9,7 @@ import (
 
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
-	"approvalbot/internal/policy/language"
+	"approvalbot/internal/policy/git"
 	"approvalbot/internal/policy/words"
 )
 
@@ -106,7 +106,7 @@ func (l *loader) shape(where string, r row, e *entry) {
 		l.fail(where, "its input cannot be %q", r.Input)
 	}
 	if r.Prelude != "" {
-		if e.prelude = language.Preludes()[r.Prelude]; e.prelude == nil {
+		if e.prelude = git.Prelude; r.Prelude != "git" {
 			l.fail(where, "there is no prelude %q", r.Prelude)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/git"
 	"approvalbot/internal/policy/language"
 	"approvalbot/internal/policy/workspace"
 )
@@ -311,7 +312,7 @@ func (r role) word(x *command.Call, w workspace.Word) {
 			x.Add(finding.UnknownOption)
 		}
 	case historyRole, changesRole:
-		if w = w.Sampled(); language.LeavesOut(w) {
+		if w = w.Sampled(); git.LeavesOut(w) {
 			return
 		}
 		if r == historyRole {
@@ -319,7 +320,7 @@ func (r role) word(x *command.Call, w workspace.Word) {
 		} else {
 			x.Search(w)
 		}
-		language.Revision(x, w)
+		git.Revision(x, w)
 	case jqRole:
 		language.JQ(x, w)
 	case slugRole:

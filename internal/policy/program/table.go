@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"approvalbot/internal/policy/command"
+	"approvalbot/internal/policy/git"
 	"approvalbot/internal/policy/language"
 )
 
@@ -121,6 +122,9 @@ var builtins = sync.OnceValue(func() map[string]command.Rule {
 func ruleNamed(name string) command.Rule {
 	if name == "interpreter" {
 		return interpreter
+	}
+	if rule := git.Rules()[name]; rule != nil {
+		return rule
 	}
 	return language.Rules()[name]
 }

@@ -1,4 +1,4 @@
-package language
+package git
 
 import (
 	"strings"
@@ -9,10 +9,10 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// gitApply judges apply. With an option that only asks about a patch it changes no file,
+// apply judges apply. With an option that only asks about a patch it changes no file,
 // unless it is also told to apply it. A patch that a here-document gives it is read for the
 // files that it names.
-func gitApply(x *command.Call, _ string, args []workspace.Word) {
+func apply(x *command.Call, _ string, args []workspace.Word) {
 	asks, plain := false, x.Given != ""
 	c := x.Scanner(&command.Spec{Flags: "vqRz3", Values: "pC", Strict: true, Long: command.Longs(`check stat numstat
 		summary verbose quiet reverse cached index ignore-whitespace ignore-space-change unidiff-zero recount`)}, args)

@@ -1,4 +1,4 @@
-package language
+package git
 
 import (
 	"path"
@@ -9,28 +9,34 @@ import (
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/language"
 	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
 )
 
-// Prelude reads the words before a subcommand and gives the words from there on.
-type Prelude func(x *command.Call, args []workspace.Word) []workspace.Word
+// Rules are those of git's subcommands, by the names under which rows ask for them.
+var Rules = sync.OnceValue(func() map[string]command.Rule {
+	return map[string]command.Rule{
+		"git-fetch": fetch, "git-pull": pull, "git-push": pushes, "git-reset": reset, "git-clean": clean, "git-checkout": checkout,
+		"git-restore": restore, "git-switch": switches, "git-rm": remove, "git-mv": move, "git-merge": merges, "git-config": config,
+		"git-ls-remote": lsRemote, "git-apply": apply, "git-grep": grep,
+		"git-branch": names("arvlqm", "all remotes verbose list show-current contains contains= merged merged= no-merged no-merged= sort= format= points-at= color color= no-color column no-column ignore-case"),
+		"git-tag":    names("lna", "annotate message= list contains contains= merged no-merged sort= format= points-at= column no-column ignore-case"),
+	}
+})
 
-// Preludes are those of the table, by their names.
-var Preludes = sync.OnceValue(func() map[string]Prelude { return map[string]Prelude{"git": gitPrelude} })
-
-// gitPrelude judges the words before git's subcommand. git runs programs that its
+// Prelude judges the words before git's subcommand, and gives the words from there on. git runs programs that its
 // configuration names, so only the repository of the workspace counts, and only plain
 // options. Below the workspace's root git may find another repository, whose settings are
 // then code of the project that runs.
-func gitPrelude(x *command.Call, args []workspace.Word) []workspace.Word {
-	i := gitGlobals(x, args)
+func Prelude(x *command.Call, args []workspace.Word) []workspace.Word {
+	i := globals(x, args)
 	switch {
 	case i == len(args):
 	case args[i].Kind != workspace.Literal:
 		x.Add(finding.DynamicCommand)
 	case !x.Place.AtRoot():
-		gitBelow(x, workspace.Word{Text: "."})
+		below(x, workspace.Word{Text: "."})
 	}
 	return args[i:]
 }
@@ -38,8 +44,8 @@ func gitPrelude(x *command.Call, args []workspace.Word) []workspace.Word {
 // plainGitSetting are settings for one command that name no program.
 var plainGitSetting = lazy.Pattern(`^(?:color\.[a-zA-Z.]+=[a-z]+|core\.(?:quote[pP]ath|pager)=(?:true|false|on|off|cat|)|advice\.[a-zA-Z]+=(?:true|false))$`)
 
-// gitGlobals judges the options before git's verb and gives its place.
-func gitGlobals(x *command.Call, args []workspace.Word) int {
+// globals judges the options before git's verb and gives its place.
+func globals(x *command.Call, args []workspace.Word) int {
 	for i := 0; i < len(args); i++ {
 		switch w := args[i]; {
 		case w.Is("--no-pager"), w.Is("-P"), w.Is("--no-optional-locks"), w.Is("--literal-pathspecs"),
@@ -50,7 +56,7 @@ func gitGlobals(x *command.Call, args []workspace.Word) int {
 				x.Add(finding.UnknownOption)
 			}
 			if d := args[i]; d.Kind != workspace.Literal || !x.Place.IsRoot(d) {
-				gitBelow(x, d)
+				below(x, d)
 			}
 		case w.Is("-c") && i+1 < len(args) && args[i+1].Fits(plainGitSetting.Compiled()):
 			i++
@@ -66,8 +72,8 @@ func gitGlobals(x *command.Call, args []workspace.Word) int {
 	return len(args)
 }
 
-// gitBelow notes that git runs in a directory that is not the workspace.
-func gitBelow(x *command.Call, dir workspace.Word) {
+// below notes that git runs in a directory that is not the workspace.
+func below(x *command.Call, dir workspace.Word) {
 	if x.Place.LocalDir(dir) {
 		x.Add(finding.RunsProjectCode)
 	} else {
@@ -78,8 +84,8 @@ func gitBelow(x *command.Call, dir workspace.Word) {
 // annotates are options with which a tag gets a message.
 var annotates = lazy.Words("a annotate message")
 
-// gitNames judges branch and tag: listing reads, a new name adds, the rest asks.
-func gitNames(flags, long string) command.Rule {
+// names judges branch and tag: listing reads, a new name adds, the rest asks.
+func names(flags, long string) command.Rule {
 	sp := command.Spec{Flags: flags, Long: command.Longs(long), Number: true, Texts: words.Set("m message")}
 	tags := sp.Long["message"]
 	if tags {
@@ -114,7 +120,7 @@ func gitNames(flags, long string) command.Rule {
 // addresses that run commands.
 var plainName = lazy.Pattern(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
-func gitFetch(x *command.Call, _ string, args []workspace.Word) {
+func fetch(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.NetworkRead)
 	c := x.Scanner(&command.Spec{Flags: "pqvt", Long: command.Longs("prune quiet verbose tags no-tags all depth= dry-run")}, args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
@@ -124,9 +130,9 @@ func gitFetch(x *command.Call, _ string, args []workspace.Word) {
 	}
 }
 
-// gitPushes judges push: with force, a deletion or a "+" it overwrites what
+// pushes judges push: with force, a deletion or a "+" it overwrites what
 // others have.
-func gitPushes(x *command.Call, _ string, args []workspace.Word) {
+func pushes(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.GitPush)
 	for _, w := range args {
 		switch {
@@ -139,9 +145,9 @@ func gitPushes(x *command.Call, _ string, args []workspace.Word) {
 	}
 }
 
-// gitReset judges reset: it leaves the files alone unless it is told otherwise,
+// reset judges reset: it leaves the files alone unless it is told otherwise,
 // and the commits it leaves stay in the reflog.
-func gitReset(x *command.Call, _ string, args []workspace.Word) {
+func reset(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
 	c := x.Scanner(&command.Spec{Flags: "qN", Long: command.Longs("soft mixed quiet intent-to-add hard merge keep no-refresh")}, args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
@@ -156,7 +162,7 @@ func gitReset(x *command.Call, _ string, args []workspace.Word) {
 	}
 }
 
-func gitClean(x *command.Call, _ string, args []workspace.Word) {
+func clean(x *command.Call, _ string, args []workspace.Word) {
 	dry, plain := false, true
 	for _, w := range args {
 		letters := cleanLetters.MatchString(w.Text)
@@ -199,9 +205,9 @@ func Revision(x *command.Call, w workspace.Word) {
 	}
 }
 
-// gitLsRemote judges ls-remote. If it is not given the address of a remote, it prints the
+// lsRemote judges ls-remote. If it is not given the address of a remote, it prints the
 // address, with the token in it.
-func gitLsRemote(x *command.Call, _ string, args []workspace.Word) {
+func lsRemote(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.RemoteRead)
 	names := 0
 	c := x.Scanner(&command.Spec{Flags: "tq", Long: command.Longs("heads branches tags refs quiet symref exit-code sort=")}, args)
@@ -218,13 +224,13 @@ func gitLsRemote(x *command.Call, _ string, args []workspace.Word) {
 	}
 }
 
-// gitTells is a git command that tells names, or changes the index alone.
-func gitTells(x *command.Call, sp *command.Spec, args []workspace.Word) {
+// tells is a git command that tells names, or changes the index alone.
+func tells(x *command.Call, sp *command.Spec, args []workspace.Word) {
 	sp.Kind, sp.Code = command.FileNames, finding.LocalGit
 	sp.Judge(x, "git", args)
 }
 
-var gitGrepSpec = sync.OnceValue(func() *command.Spec {
+var grepSpec = sync.OnceValue(func() *command.Spec {
 	return &command.Spec{
 		Flags: "inwvEFGPlLcohHqIWpaz", Values: "eABCm", Texts: words.Set("e"), Number: true, Strict: true,
 		Long: command.Longs(`ignore-case line-number word-regexp count files-with-matches files-without-match name-only heading
@@ -234,20 +240,20 @@ var gitGrepSpec = sync.OnceValue(func() *command.Spec {
 	}
 })
 
-// gitGrep judges git grep: it prints lines of what git tracks, like grep of a tree. If the
+// grep judges git grep: it prints lines of what git tracks, like grep of a tree. If the
 // pattern finds all lines, the call must name files, and they must hold no secrets.
-func gitGrep(x *command.Call, _ string, args []workspace.Word) {
+func grep(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	named, tells, given, numbered := true, false, false, false
-	near := Around{}
+	near := language.Around{}
 	var operands []workspace.Word
-	c := x.Scanner(gitGrepSpec(), args)
+	c := x.Scanner(grepSpec(), args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch t.Option {
 		case "l", "L", "c", "q", "files-with-matches", "files-without-match", "name-only", "count", "quiet":
 			tells = true
 		case "e":
-			given, named = true, near.note(t.Word, true) && named
+			given, named = true, near.Note(t.Word, true) && named
 		case "v", "W", "not", "invert-match", "function-context":
 			named = false
 		case "0", "1", "2", "3", "4", "5", "6", "7", "8", "9":
@@ -262,7 +268,7 @@ func gitGrep(x *command.Call, _ string, args []workspace.Word) {
 		}
 	}
 	if !given && len(operands) > 0 {
-		named, operands = near.note(operands[0], true) && named, operands[1:]
+		named, operands = near.Note(operands[0], true) && named, operands[1:]
 	}
 	for _, w := range operands {
 		x.Read(w.Sampled())
@@ -270,7 +276,7 @@ func gitGrep(x *command.Call, _ string, args []workspace.Word) {
 	}
 	wide := func(w workspace.Word) bool { return !workspace.CodeEnds.Has(strings.TrimPrefix(path.Ext(w.Text), ".")) }
 	narrow := len(operands) > 0 && !slices.ContainsFunc(operands, wide)
-	if !(named && near.Few() && !near.Near()) && (!tells || near.tells) && !narrow {
+	if !(named && near.Few() && !near.Near()) && (!tells || near.Tells) && !narrow {
 		x.Add(finding.MayReadSecret)
 	}
 }

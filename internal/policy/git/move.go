@@ -1,4 +1,4 @@
-package language
+package git
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/language"
 	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
 )
@@ -14,9 +15,9 @@ import (
 // "git checkout x" throws changes of a file x away.
 var everydayBranches = lazy.Words("main master develop - HEAD")
 
-// gitCheckout judges checkout. It makes and changes branches, and keeps what is
+// checkout judges checkout. It makes and changes branches, and keeps what is
 // not committed; with a path it throws that away.
-func gitCheckout(x *command.Call, _ string, args []workspace.Word) {
+func checkout(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
 	c := x.Scanner(&command.Spec{Flags: "qt", Values: "bB", Long: command.Longs(`quiet track no-track detach orphan=
 		progress no-progress`)}, args)
@@ -57,8 +58,8 @@ func branchLike(name string) bool {
 	return ok && words.Any(head, "origin", "upstream") && plainName.MatchString(strings.ReplaceAll(rest, "/", "-"))
 }
 
-// gitSwitch judges switch, which refuses to lose changes unless it is told to.
-func gitSwitch(x *command.Call, _ string, args []workspace.Word) {
+// switches judges switch, which refuses to lose changes unless it is told to.
+func switches(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
 	c := x.Scanner(&command.Spec{Flags: "qdt", Values: "c", Long: command.Longs(`quiet create= detach track no-track
 		guess no-guess orphan=`)}, args)
@@ -72,8 +73,8 @@ func gitSwitch(x *command.Call, _ string, args []workspace.Word) {
 	}
 }
 
-// gitRestore judges restore: only the index may be restored without asking.
-func gitRestore(x *command.Call, _ string, args []workspace.Word) {
+// restore judges restore: only the index may be restored without asking.
+func restore(x *command.Call, _ string, args []workspace.Word) {
 	for _, w := range args {
 		if w.Is("--worktree") || strings.Contains(words.ShortOptions(w.Text), "W") {
 			x.Add(finding.GitDiscards)
@@ -83,33 +84,33 @@ func gitRestore(x *command.Call, _ string, args []workspace.Word) {
 		x.Add(finding.GitDiscards)
 		return
 	}
-	gitTells(x, &command.Spec{Flags: "qS", Long: command.Longs("staged quiet")}, args)
+	tells(x, &command.Spec{Flags: "qS", Long: command.Longs("staged quiet")}, args)
 }
 
-// gitRemove judges rm, which deletes files unless only the index is meant.
-func gitRemove(x *command.Call, _ string, args []workspace.Word) {
+// remove judges rm, which deletes files unless only the index is meant.
+func remove(x *command.Call, _ string, args []workspace.Word) {
 	if len(args) == 0 || !args[0].Is("--cached") {
 		x.Add(finding.DeletesFile)
 		return
 	}
-	gitTells(x, &command.Spec{Flags: "rqnf", Long: command.Longs("cached force quiet dry-run ignore-unmatch")}, args)
+	tells(x, &command.Spec{Flags: "rqnf", Long: command.Longs("cached force quiet dry-run ignore-unmatch")}, args)
 }
 
-// gitMove judges mv like the command of that name.
-func gitMove(x *command.Call, _ string, args []workspace.Word) {
+// move judges mv like the command of that name.
+func move(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
 	for _, w := range args {
 		if w.Is("-f") || w.Is("--force") {
 			x.Add(finding.GitDiscards)
 		}
 	}
-	copies(x, "mv", args)
+	language.Rules()["copy"](x, "mv", args)
 }
 
-// gitMerges judges commands that bring commits together. git stops if changes would be
+// merges judges commands that bring commits together. git stops if changes would be
 // lost, and the reflog keeps what it replaces. Giving up half-way, an editor and commands
 // to run ask.
-func gitMerges(x *command.Call, verb string, args []workspace.Word) {
+func merges(x *command.Call, verb string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
 	if verb == "cherry-pick" {
 		x.Mark(command.WritesCode)
@@ -140,8 +141,8 @@ func gitMerges(x *command.Call, verb string, args []workspace.Word) {
 	}
 }
 
-// gitPull judges pull: a fetch and a merge.
-func gitPull(x *command.Call, _ string, args []workspace.Word) {
+// pull judges pull: a fetch and a merge.
+func pull(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
 	x.Add(finding.NetworkRead)
 	c := x.Scanner(&command.Spec{Flags: "qvpt", Long: command.Longs(`ff-only no-rebase rebase quiet verbose prune
@@ -161,8 +162,8 @@ func namesRemote(w workspace.Word) bool {
 // plainSetting names settings that hold no passwords.
 var plainSetting = lazy.Pattern(`(?i)^(?:user\.(?:name|email|signingkey)|(?:core|init|pull|push|fetch|merge|rebase|commit|tag|diff|color|log|status|gpg|rerere|advice|column|format|blame|stash)\.[a-z]+|branch\.[^=]+\.(?:remote|merge|rebase)|remote\.[^.=]+\.fetch)$`)
 
-// gitConfig reads a setting; setting one decides what git runs.
-func gitConfig(x *command.Call, _ string, args []workspace.Word) {
+// config reads a setting; setting one decides what git runs.
+func config(x *command.Call, _ string, args []workspace.Word) {
 	if len(args) > 0 && (args[0].Is("--global") || args[0].Is("--local")) {
 		args = args[1:]
 	}
