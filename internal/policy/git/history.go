@@ -21,7 +21,8 @@ const mostCommits = 200
 // show of what another command names, and a comparison with the empty tree, which shows every file.
 func ShowsHistory(x *command.Call, args []workspace.Word) {
 	empty := func(w workspace.Word) bool {
-		return words.Holds(strings.ToLower(w.Text), "4b825dc642cb6eb9a060", "6ef19b41225c5369f1c1")
+		lower := strings.ToLower(w.Text)
+		return strings.Contains(lower, "4b825dc642cb6eb9a060") || strings.Contains(lower, "6ef19b41225c5369f1c1")
 	}
 	patch := func(w workspace.Word) bool { return w.IsAny("--patch", "--cc") || showsPatch.MatchString(w.Text) }
 	brief := func(w workspace.Word) bool {

@@ -26,8 +26,7 @@ type Around struct {
 func (a *Around) Note(w workspace.Word, plain bool) bool {
 	a.For = append(a.For, w.Text)
 	a.Tells = a.Tells || guessesSecret(w)
-	wordless := anyLetter.MatchString(w.Text) && !workspace.OwnWord(strings.ToLower(w.Text))
-	a.open = a.open || w.Kind != workspace.Literal || wordless || GuessesLetter(w.Text)
+	a.open = a.open || w.Kind != workspace.Literal
 	return specific(w, plain)
 }
 
@@ -37,9 +36,16 @@ func (a *Around) whole(x *command.Call, dirs []workspace.Word, tells bool) (gues
 	if len(dirs) > 0 && !slices.ContainsFunc(dirs, func(d workspace.Word) bool { return everywhere(x, d) }) {
 		return false
 	}
-	a.beside = slices.ContainsFunc(a.For, func(pattern string) bool { return workspace.InSecretLines(pattern, a.Folds) })
+	if !tells {
+		a.beside = slices.ContainsFunc(a.For, func(pattern string) bool { return workspace.InSecretLines(pattern, a.Folds) })
+	}
 	x.Effects = append(x.Effects, command.Effect{Kind: command.SearchesFor, Count: a.weight()})
-	return tells && a.open
+	return tells && (a.open || slices.ContainsFunc(a.For, vague))
+}
+
+// vague reports a pattern without a word of its own, or with a part of an alphabet. One that has no letters at all tells little.
+func vague(pattern string) bool {
+	return anyLetter.MatchString(pattern) && !workspace.OwnWord(strings.ToLower(pattern)) || GuessesLetter(pattern)
 }
 
 // everywhere reports a word that may be the workspace, or files in any folder of it.
