@@ -228,3 +228,9 @@ func TestAdversary_T32_EnvironmentsOfAProject(t *testing.T) {
 		"echo x > .pixi/envs/default/bin/x", "mv evil env", "echo x > tools/python311._pth",
 	}, []string{"cat .venv/pyvenv.cfg", "python3 -m venv .venv", "echo x > src/env/x.py", "echo x > bin/x", "echo x > environment/bin/x", "echo x > app/scripts/x"})
 }
+
+// TestAdversary_T32_WritesToTheTerminal: what is written there is not what the runtime shows, and may set the clipboard.
+func TestAdversary_T32_WritesToTheTerminal(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{`printf '\033]52;c;eA==' > /dev/tty`, "echo x | tee /dev/tty", "cp x /dev/tty"}, []string{"stty size < /dev/tty", "read x < /dev/tty", "echo x > /dev/stderr"})
+}

@@ -418,7 +418,7 @@ func elsewhere(word string) bool {
 // Sink reports the files that take output and keep none of it.
 func Sink(file string) bool {
 	switch file {
-	case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty":
+	case "/dev/null", "/dev/stdout", "/dev/stderr":
 		return true
 	}
 	fd, ok := strings.CutPrefix(file, "/dev/fd/")
@@ -432,7 +432,7 @@ func Hidden(file string) bool { return strings.Contains(file, "/.") }
 // and environment of processes, and raw devices.
 func kernelSecret(file string) bool {
 	if Under(file, "/dev") {
-		return !Sink(file) && !words.Any(file, "/dev/stdin", "/dev/zero", "/dev/urandom", "/dev/random")
+		return !Sink(file) && !words.Any(file, "/dev/stdin", "/dev/tty", "/dev/zero", "/dev/urandom", "/dev/random")
 	}
 	if !Under(file, "/proc") {
 		return false
