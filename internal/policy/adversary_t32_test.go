@@ -214,7 +214,7 @@ func TestAdversary_T32_WordsBesideSecrets(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
 		"grep -rn export .", "grep -rn machine .", "grep -rn -A3 machine .", "grep -rni MACHINE .", "grep -rn com .", "grep -rn SALT .", "grep -rn MII .", "rg -uuu export", "rg --hidden production", "grep -rn 'url = ' .", "grep -rn extraheader .",
-		"find . -type f | xargs grep -n export", "git ls-files -o | xargs grep -n export", "grep -n export **/*", "cd src && grep -rn export ..",
+		"find . -type f | xargs grep -n export", "git ls-files -o | xargs grep -n export", "grep -n export **/*", "cd src && grep -rn export ..", "grep -rn url .git", "git log -p -S export", `find . -type f | while read -r f; do grep -n export "$f"; done`,
 	}, []string{
 		"grep -rn export src", "grep -rn 'export const' .", "rg export", "grep -rn export --include='*.ts' .", "find . -name '*.ts' | xargs grep -n export", "grep -rl export .", "grep -rc export .",
 	})
@@ -225,7 +225,7 @@ func TestAdversary_T32_EnvironmentsOfAProject(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
 		"echo 'home = evil/bin' > .venv/pyvenv.cfg", "sed -i s/a/b/ tools/py/pyvenv.cfg", "echo x > env/bin/python", "echo x > .tox/py311/bin/x", "cp x .venv-3.11/bin/x", "echo x > .venv/Scripts/x", "echo x > vendor/bundle/ruby/3.2.0/bin/x",
-		"echo x > .pixi/envs/default/bin/x", "mv evil env", "echo x > tools/python311._pth",
+		"echo x > .pixi/envs/default/bin/x", "mv evil env", "echo x > tools/python311._pth", "echo x > .venv/pip.conf",
 	}, []string{"cat .venv/pyvenv.cfg", "python3 -m venv .venv", "echo x > src/env/x.py", "echo x > bin/x", "echo x > environment/bin/x", "echo x > app/scripts/x"})
 }
 

@@ -297,7 +297,7 @@ func (l *look) unlisted(ctx context.Context, top, dir string, unignored bool) ([
 	if err != nil {
 		return nil, err
 	}
-	program, err := gitOutside(append(slices.Collect(maps.Keys(l.seen)), l.dir, l.real, repository(l.real), top))
+	program, err := gitOutside(append(append(slices.Collect(maps.Keys(l.seen)), l.dir, l.real, top), around(l.real)...))
 	if err != nil || program == "" { // without git the command does not run either
 		return nil, err
 	}
@@ -330,6 +330,16 @@ func (l *look) unlisted(ctx context.Context, top, dir string, unignored bool) ([
 		names = append(names, string(name))
 	}
 	return names, nil
+}
+
+// around gives the repositories that a folder lies in, each in the next.
+func around(dir string) (all []string) {
+	for top := repository(dir); top != ""; top = repository(filepath.Dir(top)) {
+		if all = append(all, top); filepath.Dir(top) == top {
+			break
+		}
+	}
+	return all
 }
 
 // gitOutside finds git on the PATH, and not in one of the folders, which agents write (node_modules/.bin); empty if it is missing.

@@ -73,7 +73,7 @@ func narrowed(args []workspace.Word) bool {
 			if workspace.NearSecret(value) {
 				return false
 			}
-			narrow = narrow || workspace.OwnWord(strings.ToLower(value))
+			narrow = narrow || workspace.OwnWord(strings.ToLower(value)) && !workspace.InSecretLines(value, false)
 		case option == "--grep" && workspace.NearSecret(value), option == "--pickaxe-all":
 			return false
 		case option == "--since", option == "--after":

@@ -51,7 +51,8 @@ func vague(pattern string) bool {
 // everywhere reports a word that may be the workspace, or files in any folder of it.
 func everywhere(x *command.Call, d workspace.Word) bool {
 	text := strings.TrimPrefix(d.Text, "./")
-	return d.Kind == workspace.Computed || d.Kind == workspace.Pattern && text != "" && text[0] == '*' || x.Place.IsRoot(d)
+	own := workspace.AnyPart(text, func(c string) bool { return c == ".git" }) // which has addresses with passwords
+	return own || d.Kind == workspace.Computed || d.Kind == workspace.Pattern && text != "" && text[0] == '*' || x.Place.IsRoot(d)
 }
 
 // weight is how many words are searched for; a short one, by which guessing begins, counts as four.
