@@ -27,7 +27,7 @@ const mostCut = 5
 // lost are the files, not empty, that a call removed or emptied, and of which nothing has the content: no other name, not the
 // repository's index, and no program that makes it again. If it cut more than mostCut files, these are lost, too.
 func (w *Watch) lost(upper int, p plan) []string {
-	f := losses{up: upper, low: int(w.root.Fd()), times: map[unix.Timespec][]change{}, sizes: map[int64][]change{}}
+	f := losses{up: upper, low: int(w.root.Fd()), fresh: map[int64][]change{}, sizes: map[int64][]change{}, has: map[int64]map[string]bool{}}
 	for _, ch := range slices.Concat(p.puts, p.late, p.removals) {
 		f.add(ch)
 	}
@@ -66,32 +66,55 @@ func (w *Watch) lost(upper int, p plan) []string {
 type losses struct {
 	up, low   int
 	gone, cut []change
-	times     map[unix.Timespec][]change // new files, by the time of their content
-	sizes     map[int64][]change         // files that were there and have another content now, by its length
+	fresh     map[int64][]change        // new files, by their lengths
+	sizes     map[int64][]change        // files that were there and have another content now, by its length
+	has       map[int64]map[string]bool // what is in fresh, as far as it was asked for
 }
 
 func (f *losses) add(ch change) {
 	file, was := kind(ch.up) == unix.S_IFREG, kind(ch.low) == unix.S_IFREG && ch.low.Size > 0 && !workspace.Passing(ch.rel)
-	if file && kind(ch.low) == 0 {
-		f.times[ch.up.Mtim] = append(f.times[ch.up.Mtim], ch)
+	if file && kind(ch.low) == 0 && !workspace.Passing(ch.rel) {
+		f.fresh[ch.up.Size] = append(f.fresh[ch.up.Size], ch)
 	}
 	switch {
 	case !was:
-	case !file || ch.up.Size == 0:
+	case !file || ch.up.Size == 0 || f.hole(ch):
 		f.gone = append(f.gone, ch)
-	case ch.up.Size < ch.low.Size/10:
+	case ch.up.Size <= ch.low.Size/10:
 		f.cut = append(f.cut, ch)
 	default:
 		f.sizes[ch.up.Size] = append(f.sizes[ch.up.Size], ch)
 	}
 }
 
-// moved reports that a new file has the content and its time.
+// hole reports that a file has a length and nothing in it.
+func (f *losses) hole(ch change) bool {
+	if ch.up.Blocks*512 >= ch.up.Size {
+		return false
+	}
+	file, err := readable(f.up, ch.rel)
+	if err != nil {
+		return true
+	}
+	defer file.Close()
+	_, err = file.Seek(0, unix.SEEK_DATA)
+	return errors.Is(err, unix.ENXIO)
+}
+
+// moved reports that a new file has the content, under a name that nobody takes for a file to throw away.
 func (f *losses) moved(ch change) bool {
-	return slices.ContainsFunc(f.times[ch.low.Mtim], func(to change) bool {
-		sum := blob(f.low, ch.rel)
-		return to.up.Size == ch.low.Size && sum != "" && sum == blob(f.up, to.rel)
-	})
+	size := ch.low.Size
+	if f.has[size] == nil {
+		f.has[size] = map[string]bool{}
+		for _, to := range f.fresh[size] {
+			f.has[size][blob(f.up, to.rel)] = true
+		}
+	}
+	sum := ""
+	if len(f.fresh[size]) > 0 {
+		sum = blob(f.low, ch.rel)
+	}
+	return sum != "" && f.has[size][sum]
 }
 
 // mostSummed is the size of the largest file that is compared with what git has.
@@ -99,13 +122,10 @@ const mostSummed = 64 << 20
 
 // blob is git's name for the content of a file below a directory (gitformat-pack(5), SHA-1); empty if it cannot be read.
 func blob(root int, rel string) string {
-	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NOCTTY | unix.O_NONBLOCK,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV}
-	fd, err := unix.Openat2(root, rel, &how)
+	file, err := readable(root, rel)
 	if err != nil {
 		return ""
 	}
-	file := os.NewFile(uintptr(fd), rel)
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() > mostSummed {
@@ -117,6 +137,17 @@ func blob(root int, rel string) string {
 		return ""
 	}
 	return fmt.Sprintf("%x", sum.Sum(nil))
+}
+
+// readable opens a file below a directory that is reached through no link and no mount.
+func readable(root int, rel string) (*os.File, error) {
+	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NOCTTY | unix.O_NONBLOCK,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV}
+	fd, err := unix.Openat2(root, rel, &how)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), rel), nil
 }
 
 // tracked gives git's names for what the index of the workspace's own repository has under paths, or of all; an error if it has

@@ -21,6 +21,9 @@ func TestLost_WhatCannotBeHadBackStays(t *testing.T) {
 		"a folder is hidden by a new one":      {`rm -r u; mkdir u; echo x >u/x`, `"u/1", "u/10"`},
 		"a file becomes a folder":              {`rm u/1; mkdir u/1`, `"u/1"`},
 		"a folder becomes a file":              {`rm -r u; echo x >u`, `"u/1"`},
+		"files become holes":                   {`for f in u/1 u/2; do s=$(stat -c %s $f); : >$f; truncate -s $s $f; done`, `"u/1", "u/2"`},
+		"a hole is longer than a file may be":  {`: >u/1; truncate -s 65M u/1`, `"u/1"`},
+		"files are moved to be thrown away":    {`mkdir tmp; mv u/1 tmp; mv u/2 u/2.tmp`, `"u/1", "u/2"`},
 		"a file is emptied":                    {`: >u/1`, `"u/1"`},
 		"one is emptied by another's rename":   {`: >x; mv x u/1`, `"u/1"`},
 		"a changed one is removed":             {`rm changed`, `"changed"`},
@@ -40,7 +43,8 @@ func TestLost_WhatCannotBeHadBackStays(t *testing.T) {
 		"build output, logs and journals":      {`rm -r build node_modules obj app.log data.db-wal x.o`, ""},
 		"what was empty":                       {`rm nothing`, ""},
 		"what the call made itself":            {`echo x >y; mkdir z; echo x >z/y; rm -r y z`, ""},
-		"the same content under another index": {`rm u/1; cp t/1 u/1`, ""},
+		"another content of its own":           {`rm u/1; cp t/1 u/1`, ""},
+		"a copy is left":                       {`cp u/1 m; rm u/1`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
