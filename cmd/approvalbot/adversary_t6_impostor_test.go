@@ -163,8 +163,12 @@ func (o overheard) Read(b []byte) (int, error) {
 // takePlace listens where the desk was; by, if not nil, is its certificate.
 func (r *rig) takePlace(t *testing.T, by *tls.Certificate) *safeBuffer {
 	t.Helper()
-	ln, err := net.Listen("tcp", r.addr)
-	require.NoError(t, err)
+	var ln net.Listener
+	require.Eventually(t, func() (ok bool) { // another test's connection may have got the port, which is free, for a moment
+		var err error
+		ln, err = net.Listen("tcp", r.addr)
+		return err == nil
+	}, 30*time.Second, 20*time.Millisecond, "the desk's port is free again")
 	heard, asked := &safeBuffer{}, &safeBuffer{}
 	var listening net.Listener = impostor{ln, heard}
 	if by != nil { // what is said within TLS is overheard
