@@ -218,6 +218,11 @@ func TestAdversary_T32_WordsBesideSecrets(t *testing.T) {
 	}, []string{
 		"grep -rn export src", "grep -rn 'export const' .", "rg export", "grep -rn export --include='*.ts' .", "find . -name '*.ts' | xargs grep -n export", "grep -rl export .", "grep -rc export .",
 	})
+	checkTools(t, engine(t, shipped), []toolRow{
+		{"Grep", `{"pattern":"export","output_mode":"content"}`, "R3 may-read-secret"}, {"Grep", `{"pattern":"machine","output_mode":"content","path":"."}`, "R3 may-read-secret"}, {"grep_search", `{"query":"url = "}`, "R3 may-read-secret"},
+		{"Grep", `{"pattern":"export","output_mode":"content","path":"src"}`, "R0"}, {"Grep", `{"pattern":"export","output_mode":"content","glob":"*.ts"}`, "R0"}, {"Grep", `{"pattern":"export","output_mode":"files_with_matches"}`, "R0"},
+		{"Grep", `{"pattern":"export const","output_mode":"content"}`, "R0"},
+	})
 }
 
 // TestAdversary_T32_EnvironmentsOfAProject: the settings of a virtual environment say from where all its programs take their code.

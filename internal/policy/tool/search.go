@@ -237,9 +237,11 @@ func (r *Params) glob(text string, kind Kind) {
 // wholeFiles reports a search that may show whole files of a directory, or the lines that hold secrets, if the
 // names of the files it looks at leave secrets among them. It may do so if its pattern has no word of its own, if
 // many lines around what it finds are shown, if it looks for the variables of secrets in the capitals that these
-// are written in, or if it shows the lines that it finds. folds: no search of the tool tells letter case apart.
+// are written in, if it shows the lines that it finds, or if it searches all folders for a word that is beside
+// secrets. folds: no search of the tool tells letter case apart.
 func wholeFiles(list []field, folds bool) bool {
 	words, asked, typed, near, folded, shown := true, false, false, false, folds, false
+	below := false // it searches one folder or file
 	globs, paths, told := names{}, names{}, names{}
 	around := language.Around{}
 	for i := range list {
@@ -263,6 +265,7 @@ func wholeFiles(list []field, folds bool) bool {
 		case (f.Key == "type" || f.Key == "filetype") && f.Str:
 			typed = language.CodeTypes.Has(f.Text)
 		case placeKeys.Has(f.Key) && isText(f):
+			below = below || strings.Trim(f.Text, "./") != ""
 			paths.add(workspace.CodeEnds.Has(strings.TrimPrefix(path.Ext(strings.ToLower(f.Text)), ".")))
 		case foldKeys.Has(f.Key):
 			folded = folded || f.off() == (f.Key == "casesensitive" || f.Key == "matchcase")
@@ -283,7 +286,8 @@ func wholeFiles(list []field, folds bool) bool {
 	}
 	around.Folds = folded
 	words = words && around.Few()
-	secrets := near && (folded || shown)
+	beside := func(pattern string) bool { return workspace.InSecretLines(pattern, folded) }
+	secrets := near && (folded || shown) || !below && slices.ContainsFunc(around.For, beside)
 	return secrets || !words || !asked
 }
 
