@@ -24,37 +24,30 @@ import (
 // mostCut is how many files a call may cut to less than a tenth of what they were, or give the same content.
 const mostCut = 5
 
-// lost are the files, not empty, that a call removed or emptied, and of which nothing has the content: no other name, not the
-// repository's index, and no program that makes it again. If it cut more than mostCut files, these are lost, too.
+// mostSummed bounds how many bytes are compared with what git or another file has, of one call: a second's work or two. What is
+// not compared is lost.
+const mostSummed = 512 << 20
+
+// lost are the files, not empty, that a call removed or emptied, and of which nothing has the content: no other file that it
+// left, not the repository's index, and no program that makes it again. If it cut more than mostCut files, these are lost, too.
 func (w *Watch) lost(upper int, p plan) []string {
-	f := losses{up: upper, low: int(w.root.Fd()), fresh: map[int64][]change{}, sizes: map[int64][]change{}, has: map[int64]map[string]bool{}}
+	f := losses{up: upper, low: int(w.root.Fd()), left: mostSummed,
+		puts: map[int64][]change{}, wrote: map[string]bool{}, has: map[int64]map[string]bool{}}
 	for _, ch := range slices.Concat(p.puts, p.late, p.removals) {
 		f.add(ch)
 	}
 	if len(f.cut) > mostCut {
 		f.gone = append(f.gone, f.cut...)
 	}
-	for _, all := range f.sizes {
-		same := map[string][]change{}
-		for _, ch := range all {
-			if len(all) > mostCut {
-				sum := blob(f.up, ch.rel)
-				same[sum] = append(same[sum], ch)
-			}
-		}
-		for sum, list := range same {
-			if sum != "" && len(list) > mostCut {
-				f.gone = append(f.gone, list...)
-			}
-		}
-	}
-	if f.gone = slices.DeleteFunc(f.gone, f.moved); len(f.gone) == 0 {
+	f.alike()
+	if f.gone = slices.DeleteFunc(f.gone, f.kept); len(f.gone) == 0 {
 		return nil
 	}
-	known, _ := w.tracked(context.Background(), nil) // without an answer all of them are lost
+	known, _ := w.tracked(context.Background(), w.index(), nil) // without an answer none of them is
 	var names []string
 	for _, ch := range f.gone {
-		if sum, is := known[ch.rel]; !is || sum != blob(f.low, ch.rel) {
+		sum, is := known[ch.rel]
+		if is && sum != f.blob(f.low, ch.rel, ch.low.Size) || !is && !workspace.Passing(ch.rel) {
 			names = append(names, ch.rel)
 		}
 	}
@@ -66,24 +59,45 @@ func (w *Watch) lost(upper int, p plan) []string {
 type losses struct {
 	up, low   int
 	gone, cut []change
-	fresh     map[int64][]change        // new files, by their lengths
-	sizes     map[int64][]change        // files that were there and have another content now, by its length
-	has       map[int64]map[string]bool // what is in fresh, as far as it was asked for
+	puts      map[int64][]change        // files that are new or have another content, by its length
+	wrote     map[string]bool           // their names
+	has       map[int64]map[string]bool // what is in puts, as far as it was asked for
+	left      int64                     // bytes that may still be compared
 }
 
 func (f *losses) add(ch change) {
-	file, was := kind(ch.up) == unix.S_IFREG, kind(ch.low) == unix.S_IFREG && ch.low.Size > 0 && !workspace.Passing(ch.rel)
-	if file && kind(ch.low) == 0 && !workspace.Passing(ch.rel) {
-		f.fresh[ch.up.Size] = append(f.fresh[ch.up.Size], ch)
+	file, was := kind(ch.up) == unix.S_IFREG, kind(ch.low) == unix.S_IFREG && ch.low.Size > 0 && !workspace.Installed(ch.rel)
+	hole := file && ch.up.Size > 0 && f.hole(ch)
+	if file && !hole {
+		f.puts[ch.up.Size] = append(f.puts[ch.up.Size], ch)
+		f.wrote[ch.rel] = true
 	}
 	switch {
 	case !was:
-	case !file || ch.up.Size == 0 || f.hole(ch):
+	case !file || ch.up.Size == 0 || hole:
 		f.gone = append(f.gone, ch)
 	case ch.up.Size <= ch.low.Size/10:
 		f.cut = append(f.cut, ch)
-	default:
-		f.sizes[ch.up.Size] = append(f.sizes[ch.up.Size], ch)
+	}
+}
+
+// alike takes files for lost that were there and all got the same content.
+func (f *losses) alike() {
+	for size, all := range f.puts {
+		was := slices.DeleteFunc(slices.Clone(all), func(ch change) bool { return kind(ch.low) != unix.S_IFREG || workspace.Installed(ch.rel) })
+		if len(was) <= mostCut {
+			continue
+		}
+		same := map[string][]change{}
+		for _, ch := range was {
+			sum := f.blob(f.up, ch.rel, size)
+			same[sum] = append(same[sum], ch)
+		}
+		for _, list := range same {
+			if len(list) > mostCut { // also if they could not be compared
+				f.gone = append(f.gone, list...)
+			}
+		}
 	}
 }
 
@@ -101,24 +115,37 @@ func (f *losses) hole(ch change) bool {
 	return errors.Is(err, unix.ENXIO)
 }
 
-// moved reports that a new file has the content, under a name that nobody takes for a file to throw away.
-func (f *losses) moved(ch change) bool {
-	size := ch.low.Size
-	if f.has[size] == nil {
-		f.has[size] = map[string]bool{}
-		for _, to := range f.fresh[size] {
-			f.has[size][blob(f.up, to.rel)] = true
+// kept reports that another file has the content now, under a name that nobody takes for a file to throw away, or that a journal is
+// in its database.
+func (f *losses) kept(ch change) bool {
+	for _, end := range []string{"-wal", "-journal"} {
+		if database, is := strings.CutSuffix(ch.rel, end); is {
+			return f.wrote[database]
 		}
 	}
-	sum := ""
-	if len(f.fresh[size]) > 0 {
-		sum = blob(f.low, ch.rel)
+	size := ch.low.Size
+	if len(f.puts[size]) == 0 {
+		return false
 	}
+	if f.has[size] == nil {
+		f.has[size] = map[string]bool{}
+		for _, to := range f.puts[size] {
+			if !workspace.Passing(to.rel) {
+				f.has[size][f.blob(f.up, to.rel, size)] = true
+			}
+		}
+	}
+	sum := f.blob(f.low, ch.rel, size)
 	return sum != "" && f.has[size][sum]
 }
 
-// mostSummed is the size of the largest file that is compared with what git has.
-const mostSummed = 64 << 20
+// blob is [blob] as long as there is something left to be compared.
+func (f *losses) blob(root int, rel string, size int64) string {
+	if f.left -= size; f.left < 0 {
+		return ""
+	}
+	return blob(root, rel)
+}
 
 // blob is git's name for the content of a file below a directory (gitformat-pack(5), SHA-1); empty if it cannot be read.
 func blob(root int, rel string) string {
@@ -150,11 +177,18 @@ func readable(root int, rel string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), rel), nil
 }
 
-// tracked gives git's names for what the index of the workspace's own repository has under paths, or of all; an error if it has
-// none that can be read.
-func (w *Watch) tracked(ctx context.Context, paths []string) (map[string]string, error) {
-	index := filepath.Join(w.Root, ".git/index")
-	if info, err := os.Lstat(index); err != nil || !w.before.Repos[".git"] || !info.Mode().IsRegular() {
+// index is the file with git's index of the workspace, also if that is a linked worktree.
+func (w *Watch) index() string {
+	dir := filepath.Join(w.Root, ".git")
+	if text, err := small(dir); err == nil {
+		dir = absolute(w.Root, strings.TrimSpace(strings.TrimPrefix(text, "gitdir:")))
+	}
+	return filepath.Join(dir, "index")
+}
+
+// tracked gives git's names for what an index has under paths, or of all; an error if it cannot be read.
+func (w *Watch) tracked(ctx context.Context, index string, paths []string) (map[string]string, error) {
+	if info, err := os.Lstat(index); err != nil || !info.Mode().IsRegular() {
 		return nil, errors.Join(err, os.ErrNotExist)
 	}
 	// A repository of our own, so that only the index is the workspace's: no setting, no HEAD.

@@ -40,7 +40,12 @@ func TestLost_WhatCannotBeHadBackStays(t *testing.T) {
 		"files are written again":              {`for f in u/*; do sed s/line/LINE/ $f >x; mv x $f; done`, ""},
 		"a few are cut":                        {`for f in u/1 u/2 u/3; do echo $f >$f; done`, ""},
 		"a few get the same content":           {`for f in u/1 u/2 u/3; do cp long $f; done`, ""},
-		"build output, logs and journals":      {`rm -r build node_modules obj app.log data.db-wal x.o`, ""},
+		"build output, logs and journals":      {`rm -r build/a node_modules obj app.log x.o; echo x >>data.db; rm data.db-wal`, ""},
+		"a journal that is in no database":     {`rm data.db-wal`, `"data.db-wal"`},
+		"code in a folder called cache":        {`rm -r cache`, `"cache/lru.py"`},
+		"a changed one among build output":     {`rm -r build`, `"build/rules.mk"`},
+		"one is moved over another":            {`mv u/1 u/2`, ""},
+		"a copy is moved to its place":         {`sed s/line/LINE/ u/1 >u/1.new; mv u/1.new u/1; cp u/2 v; rm u/2`, ""},
 		"what was empty":                       {`rm nothing`, ""},
 		"what the call made itself":            {`echo x >y; mkdir z; echo x >z/y; rm -r y z`, ""},
 		"another content of its own":           {`rm u/1; cp t/1 u/1`, ""},
@@ -50,8 +55,8 @@ func TestLost_WhatCannotBeHadBackStays(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
 			m.sh(t, m.ws, `mkdir t u build node_modules node_modules/p obj; for i in 1 2 3 4 5 6 7 8 9 10; do
-seq -f "$i line %g" 40 >t/$i; seq -f "$i line %g of another" 40 >u/$i; done; echo first >changed; git add t changed; seq 99 >changed; seq 88 >long; : >nothing
-for f in build/a node_modules/p/x obj/y app.log data.db-wal x.o; do echo x >$f; done
+seq -f "$i line %g" 40 >t/$i; seq -f "$i line %g of another" 40 >u/$i; done; echo first >changed; echo x >build/rules.mk; git add -f t changed build/rules.mk; seq 99 >changed; echo y >>build/rules.mk; seq 88 >long; : >nothing
+for f in build/a node_modules/p/x obj/y app.log data.db data.db-wal x.o; do echo x >$f; done; mkdir cache; echo x >cache/lru.py; echo x >cache/data
 echo 12345 >shut; touch -r u/1 shut; chmod 0 shut`)
 			was := m.seenFiles()
 			said, code := m.confined(t, a.script)
@@ -66,6 +71,19 @@ echo 12345 >shut; touch -r u/1 shut; chmod 0 shut`)
 			require.Equal(t, 0, code, said)
 		})
 	}
+}
+
+// In a linked worktree the index is in the repository.
+func TestLost_InALinkedWorktree(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.ws, `git worktree add -q ../other`)
+	m.ws = m.home + "/other"
+	m.sh(t, m.ws, `echo x >mine`)
+	said, code := m.confined(t, `rm main.go`)
+	require.Equal(t, 0, code, said)
+	said, code = m.confined(t, `rm mine`)
+	require.Equal(t, NothingKept, code, said)
 }
 
 // Without a repository in the workspace, or with an index that cannot be read, nothing can be had back from it.

@@ -160,10 +160,10 @@ func (w *Watch) unknown(ctx context.Context) []string {
 			sums[rel] = sum
 		}
 	}
-	if len(sums) == 0 {
+	if len(sums) == 0 || !w.before.Repos[".git"] {
 		return w.Secrets
 	}
-	known, _ := w.tracked(ctx, sorted(sums)) // without an answer all are hidden
+	known, _ := w.tracked(ctx, filepath.Join(w.Root, ".git/index"), sorted(sums)) // without an answer all are hidden
 	w.Secrets = slices.DeleteFunc(w.Secrets, func(rel string) bool {
 		shown := sums[rel] != "" && sums[rel] == known[rel]
 		if shown {

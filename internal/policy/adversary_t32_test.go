@@ -196,12 +196,12 @@ func TestAdversary_T32_FilesOfASecretsFolder(t *testing.T) {
 func TestAdversary_T32_GuessesLetterByLetter(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
-		`for a in a b; do grep -rqE "^[A-Z]{5}=$a" . && echo $a; done`, "grep -rlE '^[A-Z]{5}=[q-z]' .", "grep -rL q7 .", "grep -rc -e . -e 'TOKEN=q' .", "grep -rlFf list .", "rg --hidden -l q7",
+		`for a in a b; do grep -rqE "^[A-Z]{5}=$a" . && echo $a; done`, "grep -rlE '^[A-Z]{5}=[q-z]' .", "grep -rL q7 .", "grep -rc -e . -e 'TOKEN=q' .", "grep -rlFf list .", "rg --hidden -l q7", "rg -l q7", "grep -rl 'D=h' apps", "grep -rl '^h' config", "rg -l '^h'", "git grep -l '^h'", `while read a; do grep -rl -e "q7Z$a" packages; done < list`,
 		`while read a; do grep -rl "q7Z$a" .; done < list`, "grep -rlE 'q7Z(a|b|c|d|e)' /workspace", "for a in a b c d e f g h i j k l m n o p q; do grep -rn q7Zp$a .; done",
 		"grep -rn -e aab -e aac -e aad -e aae -e aaf .", "grep -rn aab .; grep -rn aac .; grep -rn aad .; grep -rn aae .; grep -rn aaf .",
 	}, []string{
 		"grep -rl MAR .", "grep -rnE 'foo|bar|bazzz|TODO' .", "for s in FooService BarService Bazzz; do grep -rn $s . | wc -l; done", "grep -rc TODO .", "grep -rlE '[a-zA-Z0-9_]+Handler' .", "grep -rc '' .",
-		`while read a; do grep -rl "q7Z$a" src; done < list`, "grep -rlE 'q7[a-c]' --include='*.go' .", "rg -l q7", "grep -rqE 'x[0-3]' src",
+		`while read a; do grep -rl "q7Z$a" src; done < list`, "grep -rlE 'q7[a-c]' --include='*.go' .", "grep -rqE 'x[0-3]' src", "git grep -l .", "git grep -l newHandler", "rg -c TODO", "grep -rc TODO packages", "rg -l 'fn .*main'",
 	})
 	checkTools(t, engine(t, shipped), []toolRow{
 		{"Grep", `{"pattern":"=[a-m]","output_mode":"files_with_matches"}`, "R3 may-read-secret"}, {"Grep", `{"pattern":"=[abcdefgh]","output_mode":"count"}`, "R3 may-read-secret"},
@@ -213,10 +213,10 @@ func TestAdversary_T32_GuessesLetterByLetter(t *testing.T) {
 func TestAdversary_T32_WordsBesideSecrets(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
-		"grep -rn export .", "grep -rn machine .", "grep -rn -A3 machine .", "grep -rni MACHINE .", "grep -rn com .", "grep -rn SALT .", "grep -rn MII .", "rg -uuu export", "rg --hidden production", "grep -rn 'url = ' .", "grep -rn extraheader .",
+		"grep -rn export .", "grep -rn machine .", "grep -rn -A3 machine .", "grep -rni MACHINE .", "grep -rn com .", "grep -rn SALT .", "grep -rn MII .", "rg -uuu export", "rg --hidden production", "grep -rn 'url = ' .", "grep -rn extraheader .", "grep -rn github .", "grep -rn registry.npmjs.org .", "grep -rn '\"value\"' .", "grep -rn docker.io . -A2", "grep -rn pypi . -A3", "grep -rn -B6 -- '-----END' .", "grep -rni openssh . -A6",
 		"find . -type f | xargs grep -n export", "git ls-files -o | xargs grep -n export", "grep -n export **/*", "cd src && grep -rn export ..", "grep -rn url .git", "git log -p -S export", `find . -type f | while read -r f; do grep -n export "$f"; done`,
 	}, []string{
-		"grep -rn export src", "grep -rn 'export const' .", "rg export", "grep -rn export --include='*.ts' .", "find . -name '*.ts' | xargs grep -n export", "grep -rl export .", "grep -rc export .",
+		"grep -rn export src", "grep -rn 'export const' .", "rg export", "grep -rn github.com/foo/bar .", "grep -rn export --include='*.ts' .", "find . -name '*.ts' | xargs grep -n export", "grep -rl export .", "grep -rc export .",
 	})
 	checkTools(t, engine(t, shipped), []toolRow{
 		{"Grep", `{"pattern":"export","output_mode":"content"}`, "R3 may-read-secret"}, {"Grep", `{"pattern":"machine","output_mode":"content","path":"."}`, "R3 may-read-secret"}, {"grep_search", `{"query":"url = "}`, "R3 may-read-secret"},

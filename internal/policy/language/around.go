@@ -30,18 +30,23 @@ func (a *Around) Note(w workspace.Word, plain bool) bool {
 	return specific(w, plain)
 }
 
-// whole judges a search of directories that shows files which it finds, or only tells of them. Of all files of the workspace it
-// may tell little: by many searches, each for a letter more, a secret is told that none of them shows.
+// whole judges a search of directories that shows lines, or only tells of them. Outside of folders of code it may tell little:
+// by many searches, each for a letter more, a secret is told that none of them shows.
 func (a *Around) whole(x *command.Call, dirs []workspace.Word, tells bool) (guesses bool) {
-	if len(dirs) > 0 && !slices.ContainsFunc(dirs, func(d workspace.Word) bool { return everywhere(x, d) }) {
-		return false
+	guesses = tells && (a.open && !a.Visible || a.Vague())
+	if all := len(dirs) == 0 || slices.ContainsFunc(dirs, func(d workspace.Word) bool { return everywhere(x, d) }); !all || a.Visible {
+		code := func(d workspace.Word) bool { return d.Kind == workspace.Literal && workspace.HoldsCode(d.Text) }
+		return guesses && (all || slices.ContainsFunc(dirs, func(d workspace.Word) bool { return !code(d) }))
 	}
 	if !tells {
 		a.beside = slices.ContainsFunc(a.For, func(pattern string) bool { return workspace.InSecretLines(pattern, a.Folds) })
 	}
 	x.Effects = append(x.Effects, command.Effect{Kind: command.SearchesFor, Count: a.weight()})
-	return tells && (a.open || slices.ContainsFunc(a.For, vague))
+	return guesses
 }
+
+// Vague reports that one of the patterns is so.
+func (a *Around) Vague() bool { return slices.ContainsFunc(a.For, vague) }
 
 // vague reports a pattern without a word of its own, or with a part of an alphabet. One that has no letters at all tells little.
 func vague(pattern string) bool {

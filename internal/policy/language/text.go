@@ -231,7 +231,7 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 	} else if expr {
 		named = near.Note(first, true) && named
 	}
-	guesses := near.Tells || !near.Visible && (!narrow || wide) && near.whole(x, dirs, tells)
+	guesses := near.Tells || (!narrow || wide) && near.whole(x, dirs, tells)
 	named = named && near.Few() && !near.Near() && !near.beside || tells && !guesses
 	searched(x, dirs, named)
 	input := x.Piped && len(dirs) == 0 && !lists

@@ -29,18 +29,26 @@ func Made(file string) bool {
 // MaybeMade reports a directory's name that build output has, and at times source code too.
 func MaybeMade(name string) bool { return outputNames.Has(name) }
 
+// Installed reports a file below a directory that tools fill alone (node_modules, .venv). rel is relative to the workspace.
+func Installed(rel string) bool { return AnyPart(path.Dir(rel), madeDirs.Has) }
+
+// HoldsCode reports a directory below one that usually has source code alone.
+func HoldsCode(dir string) bool { return AnyPart(path.Clean(dir), sourceDirs.Has) }
+
 // Passing reports a file that programs write and take away again by themselves: build output, also by names that are less
-// sure, logs, and what databases and editors keep while they run. rel is relative to the workspace.
+// sure, logs, and what databases and editors keep while they run. Code in a folder called tmp or cache is none. rel is
+// relative to the workspace.
 func Passing(rel string) bool {
 	dir, base := path.Split(rel)
 	if Made(rel) || passingFiles.MatchString(base) {
 		return true
 	}
+	code := CodeEnds.Has(strings.TrimPrefix(path.Ext(base), "."))
 	for c := range strings.SplitSeq(dir, "/") {
 		if sourceDirs.Has(c) {
 			return false
 		}
-		if Rebuilt.Has(c) || passingDirs.Has(c) || MadeEnds.Has(path.Ext(c)) || strings.HasPrefix(c, "cmake-build-") {
+		if outputDirs.Has(c) || !code && passingDirs.Has(c) || MadeEnds.Has(path.Ext(c)) || strings.HasPrefix(c, "cmake-build-") {
 			return true
 		}
 	}
@@ -58,9 +66,10 @@ var (
 	sourceDirs  = lazy.Words("src lib app internal cmd pkg test tests docs scripts")
 	Rebuilt     = lazy.Words(`node_modules dist build target out coverage .next .turbo .cache .parcel-cache
 		__pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox tmp temp`)
-	passingDirs = lazy.Words(`obj log logs cache dbt_packages .output .terraform .dart_tool _build .bundle .eggs .stack-work dist-newstyle
-		CMakeFiles .libs .deps autom4te.cache .ipynb_checkpoints .sass-cache .ccache .wrangler .hypothesis test-results
-		playwright-report storybook-static .phpunit.cache .build DerivedData .zig-cache zig-out .bsp .metals`)
+	outputDirs = lazy.Words(`out .cache .output .terraform .dart_tool .bundle .eggs .stack-work dist-newstyle CMakeFiles .libs .deps
+		autom4te.cache .ipynb_checkpoints .sass-cache .ccache .wrangler .hypothesis test-results playwright-report
+		storybook-static .phpunit.cache .build DerivedData .zig-cache zig-out .bsp .metals dbt_packages`)
+	passingDirs = lazy.Words("obj log logs cache tmp temp _build")
 )
 
 // madeFiles and MadeEnds are names of files that compilers and test runs leave.
@@ -68,5 +77,5 @@ var (
 	madeFiles = lazy.Words(`coverage.out coverage.xml coverage.html coverage.txt coverage.json cover.out .coverage
 		lcov.info cpu.out mem.out cpu.prof mem.prof .eslintcache .DS_Store`)
 	MadeEnds     = lazy.Words(".o .pyc .pyo .gcda .gcno .tsbuildinfo .class .obj .egg-info")
-	passingFiles = lazy.Pattern(`(?:\.(?:log|tmp|temp|pid|prof|lo|la)|-(?:wal|shm|journal))$|^\.coverage\.|^\.#|~$`)
+	passingFiles = lazy.Pattern(`(?:\.(?:log|tmp|temp|pid|prof|lo|la)|-shm)$|^\.coverage\.|^\.#|~$`)
 )

@@ -67,6 +67,17 @@ var besideSecrets = sync.OnceValue(func() []string {
 export API_X0=0
 machine h0.example.com login u0 password
 url = https://u0:x@git0.example.com/o0/r0.git
+url = https://u0:x@github.com/o0/r0.git
+url = https://u0:x@gitlab.com/o0/r0.git
+url = https://u0:x@bitbucket.org/o0/r0.git
+//registry.npmjs.org/:_authToken=npm_
+      "value": "
+      "sensitive": true
+"https://index.docker.io/v1/": {
+repository = https://upload.pypi.org/legacy/
+-----END OPENSSH PRIVATE KEY-----
+-----END RSA PRIVATE KEY-----
+QyNTUxOQAAACB
 extraheader = AUTHORIZATION: basic
 MAILER_DSN=smtp://u0:x@mail0.example.com:587
 DB_URL=postgres://admin:x@localhost:5432/production
