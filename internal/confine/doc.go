@@ -4,7 +4,8 @@
 // bubblewrap confines the command (profile.go says to what), on an overlay of the workspace (overlay.go): nothing of the
 // workspace changes while the command runs. Git's own directories in it are mounted read-only. After the last process has
 // died, upper.go judges each name in the upper directory of the overlay. If one of them is protected, or somebody else
-// changed meanwhile what the command changed, all of it goes to a quarantine; else keep.go copies it back, and compares
+// changed meanwhile what the command changed, all of it goes to a quarantine. So does work that took something away which
+// cannot be had back (lost.go). Else keep.go copies it back, and compares
 // each name once more right before it takes it. Nothing looks into a folder that is closed (see closed): a workspace that
 // has one is refused, and so is a call that leaves one.
 //
