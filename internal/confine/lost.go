@@ -3,6 +3,7 @@
 package confine
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha1"
 	"errors"
@@ -40,12 +41,12 @@ func (w *Watch) lost(upper int, p plan) []string {
 		f.gone = append(f.gone, f.cut...)
 	}
 	f.alike()
-	if f.gone = slices.DeleteFunc(f.gone, f.kept); len(f.gone) == 0 {
+	if f.gone = slices.DeleteFunc(f.gone, f.kept); len(f.gone) == 0 && len(f.changed) <= mostCut {
 		return nil
 	}
 	known, _ := w.tracked(context.Background(), w.index(), nil) // without an answer none of them is
 	var names []string
-	for _, ch := range f.gone {
+	for _, ch := range append(f.gone, f.reverted(known)...) {
 		sum, is := known[ch.rel]
 		if is && sum != f.blob(f.low, ch.rel, ch.low.Size) || !is && !workspace.Passing(ch.rel) {
 			names = append(names, ch.rel)
@@ -59,6 +60,7 @@ func (w *Watch) lost(upper int, p plan) []string {
 type losses struct {
 	up, low   int
 	gone, cut []change
+	changed   []change                  // files that were there and have another content now
 	puts      map[int64][]change        // files that are new or have another content, by its length
 	wrote     map[string]bool           // their names
 	has       map[int64]map[string]bool // what is in puts, as far as it was asked for
@@ -66,19 +68,35 @@ type losses struct {
 }
 
 func (f *losses) add(ch change) {
-	file, was := kind(ch.up) == unix.S_IFREG, kind(ch.low) == unix.S_IFREG && ch.low.Size > 0 && !workspace.Installed(ch.rel)
-	hole := file && ch.up.Size > 0 && f.hole(ch)
-	if file && !hole {
+	file, was := kind(ch.up) == unix.S_IFREG, kind(ch.low) == unix.S_IFREG && ch.low.Size > 1 && !workspace.Installed(ch.rel)
+	empty := was && (!file || ch.up.Size == 0 || f.blank(ch))
+	if file && !empty {
 		f.puts[ch.up.Size] = append(f.puts[ch.up.Size], ch)
 		f.wrote[ch.rel] = true
 	}
 	switch {
 	case !was:
-	case !file || ch.up.Size == 0 || hole:
+	case empty:
 		f.gone = append(f.gone, ch)
 	case ch.up.Size <= ch.low.Size/10:
 		f.cut = append(f.cut, ch)
+	default:
+		f.changed = append(f.changed, ch)
 	}
+}
+
+// reverted are the files that are what the index has again and were not, if they are more than mostCut: what was not committed is
+// gone.
+func (f *losses) reverted(known map[string]string) (list []change) {
+	for _, ch := range f.changed {
+		if sum := known[ch.rel]; sum != "" && len(f.changed) > mostCut && sum == f.blob(f.up, ch.rel, ch.up.Size) && sum != f.blob(f.low, ch.rel, ch.low.Size) {
+			list = append(list, ch)
+		}
+	}
+	if len(list) <= mostCut {
+		return nil
+	}
+	return list
 }
 
 // alike takes files for lost that were there and all got the same content.
@@ -101,18 +119,27 @@ func (f *losses) alike() {
 	}
 }
 
-// hole reports that a file has a length and nothing in it.
-func (f *losses) hole(ch change) bool {
-	if ch.up.Blocks*512 >= ch.up.Size {
-		return false
-	}
+// blank reports that a file has a length and nothing in it but zeros and white space.
+func (f *losses) blank(ch change) bool {
 	file, err := readable(f.up, ch.rel)
 	if err != nil {
 		return true
 	}
 	defer file.Close()
-	_, err = file.Seek(0, unix.SEEK_DATA)
-	return errors.Is(err, unix.ENXIO)
+	if _, err := file.Seek(0, unix.SEEK_DATA); errors.Is(err, unix.ENXIO) {
+		return true
+	}
+	var buf [4 << 10]byte
+	for f.left > 0 {
+		n, err := file.Read(buf[:])
+		if len(bytes.Trim(buf[:n], "\x00 \t\r\n\f\v")) > 0 {
+			return false
+		}
+		if f.left -= int64(n); err != nil {
+			return true
+		}
+	}
+	return true
 }
 
 // kept reports that another file has the content now, under a name that nobody takes for a file to throw away, or that a journal is

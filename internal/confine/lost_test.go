@@ -23,6 +23,10 @@ func TestLost_WhatCannotBeHadBackStays(t *testing.T) {
 		"a folder becomes a file":              {`rm -r u; echo x >u`, `"u/1"`},
 		"files become holes":                   {`for f in u/1 u/2; do s=$(stat -c %s $f); : >$f; truncate -s $s $f; done`, `"u/1", "u/2"`},
 		"a hole is longer than a file may be":  {`: >u/1; truncate -s 65M u/1`, `"u/1"`},
+		"files become blanks":                  {`for f in u/1 u/2; do printf "%$(stat -c %s $f)s" >$f; done; head -c $(stat -c %s u/3) /dev/zero >u/3; echo >u/4`, `"u/1", "u/2", "u/3", "u/4"`},
+		"what was not committed is reverted":   {`for i in 1 2 3 4 5 6; do seq -f "$i line %g" 40 >w/$i; done`, `"w/1", "w/2"`},
+		"a few are reverted":                   {`for i in 1 2 3 4 5; do seq -f "$i line %g" 40 >w/$i; done`, ""},
+		"tracked ones are written again":       {`for f in t/*; do cat $f >x; cat x >$f; done; rm x`, ""},
 		"files are moved to be thrown away":    {`mkdir tmp; mv u/1 tmp; mv u/2 u/2.tmp`, `"u/1", "u/2"`},
 		"a file is emptied":                    {`: >u/1`, `"u/1"`},
 		"one is emptied by another's rename":   {`: >x; mv x u/1`, `"u/1"`},
@@ -55,7 +59,7 @@ func TestLost_WhatCannotBeHadBackStays(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
 			m.sh(t, m.ws, `mkdir t u build node_modules node_modules/p obj; for i in 1 2 3 4 5 6 7 8 9 10; do
-seq -f "$i line %g" 40 >t/$i; seq -f "$i line %g of another" 40 >u/$i; done; echo first >changed; echo x >build/rules.mk; git add -f t changed build/rules.mk; seq 99 >changed; echo y >>build/rules.mk; seq 88 >long; : >nothing
+seq -f "$i line %g" 40 >t/$i; seq -f "$i line %g of another" 40 >u/$i; done; echo first >changed; echo x >build/rules.mk; mkdir w; cp t/[1-9] w; git add -f t w changed build/rules.mk; for f in w/*; do echo more >>$f; done; seq 99 >changed; echo y >>build/rules.mk; seq 88 >long; : >nothing
 for f in build/a node_modules/p/x obj/y app.log data.db data.db-wal x.o; do echo x >$f; done; mkdir cache; echo x >cache/lru.py; echo x >cache/data
 echo 12345 >shut; touch -r u/1 shut; chmod 0 shut`)
 			was := m.seenFiles()

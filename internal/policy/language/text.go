@@ -174,7 +174,7 @@ var ripgrepSpec = sync.OnceValue(func() *command.Spec {
 func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	tells := false
-	lists, narrow, wide, expr, given, named := false, false, false, false, false, true
+	shows, lists, narrow, wide, expr, given, named := false, false, false, false, false, false, true
 	names, printed, other := []string(nil), false, false
 	near := Around{Visible: true}
 	c := x.Scanner(ripgrepSpec(), args)
@@ -195,8 +195,8 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 			printed, tells = true, true
 		case "files-without-match", "c", "count", "count-matches", "q", "quiet":
 			tells = true
-		case "json":
-			other = true
+		case "json": // it prints lines, whatever mode is named before
+			other, shows = true, true
 		case "t", "type":
 			narrow, wide = true, wide || !CodeTypes.Has(t.Word.Text)
 			ends := "*"
@@ -231,6 +231,7 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 	} else if expr {
 		named = near.Note(first, true) && named
 	}
+	tells = tells && !shows
 	guesses := near.Tells || (!narrow || wide) && near.whole(x, dirs, tells)
 	named = named && near.Few() && !near.Near() && !near.beside || tells && !guesses
 	searched(x, dirs, named)
