@@ -188,8 +188,8 @@ func TestAdversary_T32_AllOfTheHistory(t *testing.T) {
 // Docker and Kubernetes take files without an ending from a folder of secrets.
 func TestAdversary_T32_FilesOfASecretsFolder(t *testing.T) {
 	t.Parallel()
-	asksFor(t, []string{"cat secrets/postgres", "cat app/secrets/db", "cat secrets/db_root.bak", "cat secrets/prod.enc", "cat deploy/creds/x.bin", "head -c9 .hg/hgrc", "cat sub/.hg/hgrc", "cat x.pkcs12", "echo x > secrets/db"},
-		[]string{"ls secrets", "ls internal/secrets/vault", "go test ./internal/secrets/vault ./secrets/...", "cat secrets/README", "cat secrets/.gitkeep", "cat secrets/db.env.example", "cat deploy/secrets/x.yaml.j2", "cat src/secrets/x.go", "cat hgrc"})
+	asksFor(t, []string{"cat secrets/postgres", "cat app/secrets/db", "cat secrets/test/stripe", "cat src/deploy/secrets/stripe", "cat secrets.bak/stripe", "cat .creds/stripe", "cat x.pkcs8", "cat secrets/db_root.bak", "cat secrets/prod.enc", "cat deploy/creds/x.bin", "head -c9 .hg/hgrc", "cat sub/.hg/hgrc", "cat x.pkcs12", "echo x > secrets/db"},
+		[]string{"ls secrets", "ls internal/secrets/vault", "cat modules/secrets/main.tf", "cat pages/secrets/index.astro", "go test ./internal/secrets/vault ./secrets/...", "cat secrets/README", "cat secrets/.gitkeep", "cat secrets/db.env.example", "cat deploy/secrets/x.yaml.j2", "cat src/secrets/x.go", "cat hgrc"})
 }
 
 // TestAdversary_T32_GuessesLetterByLetter: all files of the workspace are searched for few words by one line, and for no part of an alphabet.
@@ -231,11 +231,11 @@ func TestAdversary_T32_EnvironmentsOfAProject(t *testing.T) {
 	asksFor(t, []string{
 		"echo 'home = evil/bin' > .venv/pyvenv.cfg", "sed -i s/a/b/ tools/py/pyvenv.cfg", "echo x > env/bin/python", "echo x > .tox/py311/bin/x", "cp x .venv-3.11/bin/x", "echo x > .venv/Scripts/x", "echo x > vendor/bundle/ruby/3.2.0/bin/x",
 		"echo x > .pixi/envs/default/bin/x", "mv evil env", "echo x > tools/python311._pth", "echo x > .venv/pip.conf",
-	}, []string{"cat .venv/pyvenv.cfg", "python3 -m venv .venv", "echo x > src/env/x.py", "echo x > bin/x", "echo x > environment/bin/x", "echo x > app/scripts/x"})
+	}, []string{"cat .venv/pyvenv.cfg", "python3 -m venv .venv", "echo x > src/env/x.py", "echo x > bin/x", "echo x > environment/bin/x", "echo x > src/env/scripts/deploy.sh", "echo x > venv-tools/scripts/x.py", "echo x > app/scripts/x"})
 }
 
 // TestAdversary_T32_WritesToTheTerminal: what is written there is not what the runtime shows, and may set the clipboard.
 func TestAdversary_T32_WritesToTheTerminal(t *testing.T) {
 	t.Parallel()
-	asksFor(t, []string{`printf '\033]52;c;eA==' > /dev/tty`, "echo x | tee /dev/tty", "cp x /dev/tty"}, []string{"stty size < /dev/tty", "read x < /dev/tty", "echo x > /dev/stderr"})
+	asksFor(t, []string{`printf '\033]52;c;eA==' > /dev/tty`, "echo x | tee /dev/tty", "cp x /dev/tty", "echo x > /dev/fd/0"}, []string{"stty size < /dev/tty", "read x < /dev/tty", "echo x > /dev/stderr"})
 }

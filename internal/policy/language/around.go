@@ -33,16 +33,16 @@ func (a *Around) Note(w workspace.Word, plain bool) bool {
 // whole judges a search of directories that shows lines, or only tells of them. Outside of folders of code it may tell little:
 // by many searches, each for a letter more, a secret is told that none of them shows.
 func (a *Around) whole(x *command.Call, dirs []workspace.Word, tells bool) (guesses bool) {
-	guesses = tells && (a.open && !a.Visible || a.Vague())
-	if all := len(dirs) == 0 || slices.ContainsFunc(dirs, func(d workspace.Word) bool { return everywhere(x, d) }); !all || a.Visible {
-		code := func(d workspace.Word) bool { return d.Kind == workspace.Literal && workspace.HoldsCode(d.Text) }
-		return guesses && (all || slices.ContainsFunc(dirs, func(d workspace.Word) bool { return !code(d) }))
-	}
-	if !tells {
-		a.beside = slices.ContainsFunc(a.For, func(pattern string) bool { return workspace.InSecretLines(pattern, a.Folds) })
+	code := func(d workspace.Word) bool { return d.Kind == workspace.Literal && workspace.HoldsCode(d.Text) }
+	if len(dirs) > 0 && !slices.ContainsFunc(dirs, func(d workspace.Word) bool { return !code(d) }) {
+		return false
 	}
 	x.Effects = append(x.Effects, command.Effect{Kind: command.SearchesFor, Count: a.weight()})
-	return guesses
+	all := len(dirs) == 0 || slices.ContainsFunc(dirs, func(d workspace.Word) bool { return everywhere(x, d) })
+	if !tells && all && !a.Visible {
+		a.beside = slices.ContainsFunc(a.For, func(pattern string) bool { return workspace.InSecretLines(pattern, a.Folds) })
+	}
+	return tells && (a.open && !a.Visible || a.Vague())
 }
 
 // Vague reports that one of the patterns is so.
@@ -75,11 +75,11 @@ func (a *Around) weight() (n int) {
 var (
 	anyLetter   = lazy.Pattern(`[A-Za-z0-9]`)
 	longWord    = lazy.Pattern(`\w{4}`)
-	ranges      = lazy.Pattern(`\[[^\]]*[A-Za-z0-9]-[A-Za-z0-9][^\]]*\]|\[\w{7,}\]`)
-	wholeRanges = strings.NewReplacer("a-z", "", "A-Z", "", "0-9", "", "a-f", "", "A-F", "", "1-9", "")
+	ranges      = lazy.Pattern(`\[[^\]]*(?:[^\]]-[^\]]|[A-Za-z0-9][^\]]*[A-Za-z0-9][^\]]*[A-Za-z0-9]|\\x)[^\]]*\]`)
+	wholeRanges = strings.NewReplacer("a-z", "", "A-Z", "", "0-9", "", "a-f", "", "A-F", "", "1-9", "", "[:space:]", "", "[:alnum:]", "", "[:alpha:]", "", "[:digit:]", "", "[:blank:]", "", "[:word:]", "", "[:punct:]", "")
 )
 
-// GuessesLetter reports a pattern with a part of an alphabet, which halves what a letter can be.
+// GuessesLetter reports a pattern with a part of an alphabet, which halves what a letter can be. Two letters ([Tt]) are none.
 func GuessesLetter(pattern string) bool { return ranges.MatchString(wholeRanges.Replace(pattern)) }
 
 // Most lines around a find that do not show a whole file: if files with a dot before their name are searched, and if not.

@@ -65,7 +65,7 @@ func grep(x *command.Call, name string, args []workspace.Word) {
 			named = false
 		case "include":
 			narrow = true
-			wide = wide || t.Word.Kind == workspace.Computed || !workspace.SourceName(t.Word.Text)
+			wide = wide || t.Word.Kind == workspace.Computed || !workspace.SourceName(t.Word.Text) || nameless(t.Word.Text)
 			names = append(names, t.Word.Text)
 		case "exclude", "exclude-from":
 			wide = true // as the first of them it lets all others in
@@ -259,7 +259,12 @@ func narrows(glob string) bool {
 	if !ok || len(list) == 0 || strings.HasPrefix(glob, "!") {
 		return false
 	}
-	return !slices.ContainsFunc(list, func(alt string) bool { return workspace.HitsSecret(alt, true) })
+	return !slices.ContainsFunc(list, func(alt string) bool { return workspace.HitsSecret(alt, true) || nameless(alt) })
+}
+
+// nameless reports a name without an ending that is no usual file's. It may lie in a folder of secrets, which it does not name.
+func nameless(name string) bool {
+	return !strings.ContainsAny(name, "*?[{/") && !workspace.PlainFile(strings.ToLower(name))
 }
 
 // CodeTypes are the types of files, as ripgrep names them, that hold code or text.

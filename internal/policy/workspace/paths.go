@@ -302,7 +302,7 @@ func anyBin(dir string) bool {
 }
 
 // environmentBin finds the programs of an environment of Python or Ruby that a project has, as tools and people call it.
-var environmentBin = lazy.Pattern(`/(?:\.?venv[^/]*|\.?env|\.conda|(?:\.(?:tox|nox|pixi|conda|devenv)|vendor/bundle)/.+)/(?:bin|scripts)$`)
+var environmentBin = lazy.Pattern(`/(?:\.?(?:virtual|v)env(?:[-_.]?\d[^/]*)?/(?:bin|scripts)|(?:\.?env|\.?conda|(?:\.(?:tox|nox|pixi|conda|devenv|hatch)|__pypackages__|vendor/bundle)/.+)/bin)$`)
 
 // Remove judges a path that is deleted or moved away.
 func (r *Reader) Remove(w Word) {
@@ -422,7 +422,7 @@ func Sink(file string) bool {
 		return true
 	}
 	fd, ok := strings.CutPrefix(file, "/dev/fd/")
-	return ok && strings.IndexByte(fd, '/') < 0
+	return ok && fd != "0" && strings.IndexByte(fd, '/') < 0 // 0 may be the terminal
 }
 
 // Hidden reports a path with a component that starts with a dot.

@@ -20,7 +20,7 @@ var secretNames = lazy.Words(`.ssh .aws .azure .gnupg .kube .docker .gcloud gclo
 	id_rsa id_dsa id_ecdsa id_ed25519 id_ed25519_sk id_ecdsa_sk authorized_keys
 	debian.cnf k3s.yaml chap-secrets pap-secrets ipsec.secrets sasl_passwd opasswd shadow- gshadow master.passwd sudoers sudoers.d krb5.keytab
 	keychains login.keychain-db wallet.dat logins.json key4.db cookies.sqlite kubeconfig terraform.tfstate
-	service-account.json serviceaccount.json service_account.json tokens.json gshadow- passwd- .dev.vars .vault_pass .vault-pass .vault_password kubeconfig.yaml kubeconfig.yml terraform.tfstate.backup
+	service-account.json serviceaccount.json service_account.json tokens.json gshadow- passwd- .dev.vars .vault_pass .vault-pass .vault_pass.txt .vault-pass.txt .authinfo .vault_password kubeconfig.yaml kubeconfig.yml terraform.tfstate.backup
 	.apikey .api_key .pg_service.conf pg_service.conf .passwd-s3fs .passwd-s3cmd .smbcredentials
 	.secret .token secring.gpg wp-config.php local.settings.json vault_pass.txt vault-pass.txt cookies.txt
 	key.properties wg0.conf sftp.json sftp-config.json .ftpconfig .sentryclirc sentry.properties .clasprc.json rclone.conf .dockerconfigjson mnemonic.txt
@@ -33,7 +33,7 @@ var secretBases = lazy.Words("shadow cookies login_data web_data")
 var allSecretNames = lazy.Union(secretNames, secretBases)
 
 // secretEnds are how names of files with keys end.
-var secretEnds = lazy.Words(".env .pem .key .p12 .pkcs12 .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab .kubeconfig .apikey .pat .keyring")
+var secretEnds = lazy.Words(".env .pem .key .p12 .pkcs12 .pk8 .pkcs8 .jceks .bks .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab .kubeconfig .apikey .pat .keyring")
 
 // secretWords, in the name of a file that is data and not code, mean a secret.
 var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key",
@@ -112,19 +112,28 @@ func dataAmongSecrets(file string) bool {
 	base = strings.TrimPrefix(withoutCopy(base), ".")
 	ext := strings.TrimPrefix(path.Ext(base), ".")
 	if ext == "" {
-		return strings.Trim(base, ".") != "" && !bareFiles.Has(base) && !examples.Has(base) && !AnyPart(dir, packages.Has)
+		return strings.Trim(base, ".") != "" && !bareFiles.Has(base) && !examples.Has(base) && !inPackage(dir)
 	}
 	return !CodeEnds.Has(ext) && !examples.Has(ext)
+}
+
+// inPackage reports a directory of secrets that is a package of code by the directory that it is in.
+func inPackage(dir string) bool {
+	parts := strings.Split(dir, "/")
+	at := slices.IndexFunc(parts, keepsSecrets)
+	return at > 0 && packages.Has(parts[at-1])
 }
 
 // packages are directories of code, and examples endings of files that show what a file with secrets looks like.
 var (
 	packages = lazy.Words("src lib internal pkg cmd test tests")
-	examples = lazy.Words("example sample template dist gitkeep gitignore gitattributes keep j2")
+	examples = lazy.Words("example sample template dist gitkeep gitignore gitattributes keep j2 tf hcl astro po map png jpg svg ico")
 )
 
 // keepsSecrets reports a directory whose data are secrets, and whose code is not.
-func keepsSecrets(c string) bool { return words.Any(c, keepers[:4]...) }
+func keepsSecrets(c string) bool {
+	return words.Any(strings.TrimPrefix(withoutCopy(c), "."), keepers[:4]...)
+}
 
 // keepers are directories in which files with ordinary names are secrets: data, or a client's of a desk.
 var keepers = []string{"secrets", "secret", "credentials", "creds", "gcloud", Programs[0], Programs[1]}
