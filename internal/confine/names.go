@@ -16,6 +16,7 @@ import (
 type guard struct {
 	root  string          // of the workspace, clean and absolute
 	repos map[string]bool // git's own directories before, relative to root
+	envs  map[string]bool // environments of languages before
 	named map[string]bool // folded paths that protected links lead to
 }
 
@@ -38,7 +39,7 @@ func (g *guard) in(dir place, dirRel, name string) place {
 		return place{Held: true, Git: true}
 	}
 	p.Git = g.repos[join(dirRel, name)]
-	p.Held = p.Held || p.Git || !workspace.Unasked(p.Under) || workspace.Odd(name) || alsoObeyed.Has(lower) || alsoLike.MatchString(lower) ||
+	p.Held = p.Held || p.Git || g.envs[join(dirRel, name)] || strings.HasSuffix(p.Under, "mise/config.toml") || !workspace.Unasked(p.Under) || workspace.Odd(name) || alsoObeyed.Has(lower) || alsoLike.MatchString(lower) ||
 		p.Joins && workspace.Odd(g.root+"/"+join(dirRel, name))
 	if !p.Held && len(g.named) > 0 {
 		_, p.Held = g.named[workspace.FoldPath(join(dirRel, name))]
@@ -58,9 +59,10 @@ var (
 	alsoObeyed = lazy.Words(`.helix .agent .qoder .lingma iflow.md replit.md .replit .idx .gitpod.yml .taskcluster.yml .cirrus.star .drone.star
 		.drone.jsonnet .packit.yaml .copr .azuredevops .theia .nova .vim .ycm_extra_conf.py .pylintrc .autoenv_leave.zsh prek.toml hk.pkl
 		captainhook.json .claude-plugin .lsp.json .antigravity .codebuddy .iflow replit.nix .gitpod .ona .codesandbox
-		.harness .evergreen.yml .prow.yaml .pipelines flake.nix devenv.nix .dir-locals-2.el .repo __pycache__`)
+		.harness .evergreen.yml .prow.yaml .pipelines flake.nix devenv.nix .dir-locals-2.el .repo __pycache__
+		shell.nix default.nix flake.lock devenv.yaml devenv.lock`)
 
-	alsoLike = lazy.Pattern(`^\.?mise\..*toml$|\.py[co]$`)
+	alsoLike = lazy.Pattern(`^\.?mise(?:rc)?\..*toml$|\.py[co]$`)
 )
 
 // isRepository reports a directory that git takes for a repository, or that a name more would make one.

@@ -34,6 +34,7 @@ const (
 // list is what the walk before a call found of a workspace, by paths relative to its root.
 type list struct {
 	Repos    map[string]bool   // git's own directories
+	envs     map[string]bool   // environments of Python and conda, in which all is what programs load
 	Links    map[string]string // symbolic links, and where they lead
 	gitFiles []string          // what is called .git and is no directory
 	secrets  []string
@@ -54,7 +55,7 @@ type folder struct {
 func folderOf(st unix.Stat_t) folder { return folder{inodeOf(st), st.Mode & 01777} }
 
 func newList() *list {
-	return &list{Repos: map[string]bool{}, Links: map[string]string{}, many: map[[2]uint64]bool{}, leaves: leaves{},
+	return &list{Repos: map[string]bool{}, envs: map[string]bool{}, Links: map[string]string{}, many: map[[2]uint64]bool{}, leaves: leaves{},
 		beyond: map[string]string{},
 		dirs:   map[string]folder{}}
 }
@@ -129,6 +130,9 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 	if workspace.FoldPath(own) == ".git" || isRepository(has) && !logs {
 		p.Held, p.Git = true, true
 		w.out.Repos[rel] = true
+	}
+	if rel != "" && (has("pyvenv.cfg") || has("conda-meta")) {
+		w.out.envs[rel] = true
 	}
 	found, isLeaf := w.out.found(), !p.Git
 	for _, d := range all {

@@ -212,7 +212,7 @@ func (w *Watch) protect(o *outside) {
 	for rel := range o.below(o.named, w.Root) {
 		w.guard.named[workspace.FoldPath(rel)] = true
 	}
-	w.Secrets = w.before.secrets
+	w.guard.envs, w.Secrets = w.before.envs, w.before.secrets
 }
 
 // apart refuses a workspace that lies in or above one in which a call runs or is unfinished.

@@ -230,7 +230,7 @@ func TestAdversary_T32_EnvironmentsOfAProject(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
 		"echo 'home = evil/bin' > .venv/pyvenv.cfg", "sed -i s/a/b/ tools/py/pyvenv.cfg", "echo x > env/bin/python", "echo x > .tox/py311/bin/x", "cp x .venv-3.11/bin/x", "echo x > .venv/Scripts/x", "echo x > vendor/bundle/ruby/3.2.0/bin/x",
-		"echo x > .pixi/envs/default/bin/x", "mv evil env", "echo x > tools/python311._pth", "echo x > .venv/pip.conf",
+		"echo x > .pixi/envs/default/bin/x", "mv evil env", "echo x > tools/python311._pth", "echo x > .venv/pip.conf", "cp x .pixi/envs/default/lib/python3.11/os.py", "echo x > env/conda-meta/state", "echo x > _opam/.opam-switch/environment", "echo x > .miserc.toml",
 	}, []string{"cat .venv/pyvenv.cfg", "python3 -m venv .venv", "echo x > src/env/x.py", "echo x > bin/x", "echo x > environment/bin/x", "echo x > src/env/scripts/deploy.sh", "echo x > venv-tools/scripts/x.py", "echo x > app/scripts/x"})
 }
 

@@ -32,7 +32,7 @@ func TestWhatIsNotUnderstoodRunsConfined(t *testing.T) {
 		"rm -rf build && frobnicate", "perl -0pi -e 's/a/b/' x.go && frobnicate", "ruby -i -pe 'gsub(/a/, \"b\")' x.rb", "X=1 frobnicate", "grep -rl a src | xargs sed -i s/a/b/", "frobnicate -o=/tmp/x ./... && cat /tmp/x", "frobnicate | grep -i x",
 		"frobnicate 'l.empty? ? 1 : 2'", "frobnicate 'isEmpty(x)'", "frobnicate 'x.map(&:y)'", "echo 'x = 1' > x.py && frobnicate x.py && python3 x.py",
 		// What it takes away and nothing else has is found when it has ended (internal/confine, TestLost).
-		"perl -e 'unlink glob \"*\"'", "perl -i -ne '' *.go", "perl -pi -e 'unlink \"x\"' y", "./x-rm", "./del.sh", "frobnicate doRm", "frobnicate xDEL", "node -e 'fs.truncateSync(p)'", "echo 'git checkout -- .' | bash", "frobnicate --no-clean --clean", "x=git; $x restore .", 		"python3 -c 'print(s.strip(), l.remove(1), d.clear())'", "python3 -c 'df.drop(columns=[1]).reset_index(drop=True)'", "./refresh.sh", "python3 -c \"shutil.move('a', '/tmp/b')\"",
+		"perl -e 'unlink glob \"*\"'", "perl -i -ne '' *.go", "perl -pi -e 'unlink \"x\"' y", "./x-rm", "./del.sh", "frobnicate doRm", "frobnicate xDEL", "node -e 'fs.truncateSync(p)'", "echo 'git checkout -- .' | bash", "frobnicate --no-clean --clean", "x=git; $x restore .", "python3 -c 'print(s.strip(), l.remove(1), d.clear())'", "python3 -c 'df.drop(columns=[1]).reset_index(drop=True)'", "./refresh.sh", "python3 -c \"shutil.move('a', '/tmp/b')\"",
 		// It has its own /tmp, and what it writes there it uses.
 		"frobnicate > /tmp/x.log 2>&1; tail /tmp/x.log", "g++ -o /tmp/probe x.cpp && /tmp/probe > /dev/null", "frobnicate -o /tmp/a --log /tmp/b; cat /tmp/a /tmp/b"} {
 		j := judge(e, confinable(t, line))

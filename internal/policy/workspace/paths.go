@@ -218,7 +218,7 @@ func OwnProgram(lower string) bool {
 		return true
 	}
 	dir := path.Dir(lower)
-	return anyBin(dir) || strings.HasSuffix(dir, "/gradle/wrapper") // what gradlew runs, and its settings
+	return strings.Contains(dir, "/lib/python3.") || anyBin(dir) || strings.HasSuffix(dir, "/gradle/wrapper") // what gradlew runs, and its settings
 }
 
 // Unasked reports whether a file tool may write a file of a workspace without asking, by its folded path alone: as
