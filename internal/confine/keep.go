@@ -343,7 +343,10 @@ func copied(up, low int, name, fresh string, st unix.Stat_t, mode uint32) error 
 	return errors.Join(err, to.Truncate(st.Size), unix.Fchmod(out, mode), to.Close())
 }
 
-// strip takes from a file what only the overlay or a call gave it: notes of the kernel, and set-id bits.
+// ofServers are how attributes begin by which the overlay, file servers and containers give files modes, owners and capabilities.
+var ofServers = []string{ofOverlay, "user.virtfs.", "user.virtiofs.", "user.containers.", "user.rootlesscontainers", "user.fuseoverlayfs.", "user.DOSATTRIB", "user.SMB"}
+
+// strip takes from a file what only the overlay or a call gave it: notes of the kernel and for servers, and set-id bits.
 func strip(dir int, name string, st unix.Stat_t, kept uint32) error {
 	file := fmt.Sprintf("/proc/self/fd/%d/%s", dir, name)
 	var buf [64 << 10]byte // as long as a list can be
@@ -354,7 +357,7 @@ func strip(dir int, name string, st unix.Stat_t, kept uint32) error {
 	own := strings.FieldsFunc(string(buf[:max(n, 0)]), func(r rune) bool { return r == 0 })
 	mode, writable := kept, st.Mode&0200 != 0
 	for _, a := range own {
-		if !strings.HasPrefix(a, ofOverlay) {
+		if !slices.ContainsFunc(ofServers, func(prefix string) bool { return strings.HasPrefix(a, prefix) }) {
 			continue
 		}
 		if !writable {

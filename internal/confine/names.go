@@ -39,7 +39,7 @@ func (g *guard) in(dir place, dirRel, name string) place {
 		return place{Held: true, Git: true}
 	}
 	p.Git = g.repos[join(dirRel, name)]
-	p.Held = p.Held || p.Git || g.envs[join(dirRel, name)] || strings.HasSuffix(p.Under, "mise/config.toml") || !workspace.Unasked(p.Under) || workspace.Odd(name) || alsoObeyed.Has(lower) || alsoLike.MatchString(lower) ||
+	p.Held = p.Held || p.Git || g.envs[join(dirRel, name)] || strings.HasSuffix(p.Under, "mise/config.toml") || strings.HasSuffix(p.Under, "tools/bazel") || !workspace.Unasked(p.Under) || workspace.Odd(name) || alsoObeyed.Has(lower) || alsoLike.MatchString(lower) ||
 		p.Joins && workspace.Odd(g.root+"/"+join(dirRel, name))
 	if !p.Held && len(g.named) > 0 {
 		_, p.Held = g.named[workspace.FoldPath(join(dirRel, name))]
@@ -60,7 +60,9 @@ var (
 		.drone.jsonnet .packit.yaml .copr .azuredevops .theia .nova .vim .ycm_extra_conf.py .pylintrc .autoenv_leave.zsh prek.toml hk.pkl
 		captainhook.json .claude-plugin .lsp.json .antigravity .codebuddy .iflow replit.nix .gitpod .ona .codesandbox
 		.harness .evergreen.yml .prow.yaml .pipelines flake.nix devenv.nix .dir-locals-2.el .repo __pycache__
-		shell.nix default.nix flake.lock devenv.yaml devenv.lock`)
+		.lazygit.yml .lite_project.lua .opencode.json gptme.toml codebuff.json .luarc.json .solargraph.yml hie.yaml .lsp .bloop
+		.externaltoolbuilders pylintrc .pylintrc.toml .gitlint .readthedocs.yaml amplify.yml .mergify.yml .warp activate-hermit
+		hermit.hcl shell.nix default.nix flake.lock devenv.yaml devenv.lock`)
 
 	alsoLike = lazy.Pattern(`^\.?mise(?:rc)?\..*toml$|\.py[co]$`)
 )

@@ -84,7 +84,7 @@ func TestOverlay_AttributesOfTheOverlayAreNotTheCalls(t *testing.T) {
 	said, code := m.confined(t, `mkdir n; echo x >n/f; echo y >>main.go; chmod 400 n/f; python3 -c '
 import os
 for name in ("pkg", "pkg/a", "n", "n/f", "main.go"):
-    for key in ("user.overlay.opaque", "user.overlay.whiteout", "user.overlay.redirect", "user.overlay.origin", "user.own"):
+    for key in ("user.overlay.opaque", "user.overlay.whiteout", "user.overlay.redirect", "user.overlay.origin", "user.own", "user.virtfs.mode", "user.containers.override_stat"):
         try: os.setxattr(name, key, b"y")
         except OSError as e: pass
 for dev in (0, 1):
@@ -97,6 +97,8 @@ for dev in (0, 1):
 		n, err := unix.Listxattr(m.ws+name, buf[:])
 		require.NoError(t, err)
 		require.NotContains(t, string(buf[:n]), "overlay", name)
+		require.NotContains(t, string(buf[:n]), "virtfs", name)
+		require.NotContains(t, string(buf[:n]), "containers", name)
 	}
 	require.FileExists(t, m.ws+"/pkg/a/b/b.go")
 	require.FileExists(t, m.ws+"/pkg/a/b/.envrc")

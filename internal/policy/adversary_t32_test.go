@@ -239,3 +239,11 @@ func TestAdversary_T32_WritesToTheTerminal(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{`printf '\033]52;c;eA==' > /dev/tty`, "echo x | tee /dev/tty", "cp x /dev/tty", "echo x > /dev/fd/0"}, []string{"stty size < /dev/tty", "read x < /dev/tty", "echo x > /dev/stderr"})
 }
+
+// TestAdversary_T32_NothingRunsInTheCachesOfConfinedCalls: what such a call left there is not judged, and version managers obey it.
+func TestAdversary_T32_NothingRunsInTheCachesOfConfinedCalls(t *testing.T) {
+	t.Parallel()
+	asksFor(t, []string{"cd ~/.local/state/approvalbot/confine/1c9ab0f8c275f2a6/home/.cache/x && node --version", "(cd ~/.local/state/approvalbot/confine/x; node -v)", "cd && cd .local/state/approvalbot/confine/x && npm -v",
+		"echo x > .java-version", "echo 20 > .nvmrc", "echo x > lefthook-local.toml", "echo x > .prototools"},
+		[]string{"cd /workspace/approvalbot && ls", "cd internal/confine && ls", "cat .nvmrc", "cd src && node --version"})
+}

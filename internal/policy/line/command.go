@@ -201,6 +201,11 @@ func (s *Reading) apply(f frame, e *command.Effect) {
 	case command.RunsLine:
 		s.line(f, e.Word.Text)
 	case command.MovesTo:
+		s.Place.Resolve(e.Word, func(dir string, _ bool) {
+			if workspace.OfConfined(dir) {
+				s.Found.Add(finding.TouchesDesk)
+			}
+		})
 		s.move(f, e.Word)
 	case command.SetsVariable:
 		s.Set(e.Name, e.Word, true)

@@ -43,6 +43,10 @@ func OfDesk(lower string) bool {
 	return own.IsClient(lower) || strings.HasPrefix(path.Base(lower), "approvalbot.")
 }
 
+// OfConfined reports a directory with the state and the private caches of confined calls: a program that runs there takes settings
+// that such a call left.
+func OfConfined(dir string) bool { return strings.Contains(FoldPath(dir)+"/", "/approvalbot/confine/") }
+
 func NewOwn(p Protected) Own {
 	d := Own{port: strings.TrimLeft(p.Port[strings.LastIndexByte(p.Port, ':')+1:], "0")}
 	for _, f := range p.Files {

@@ -486,8 +486,11 @@ func startupName(c string) bool {
 		c = strings.TrimRight(c, ". ") // Windows drops them
 	}
 	ext := c[strings.LastIndexByte(c, '.')+1:]
-	return startupNames.Has(c) || len(ext) < len(c) && words.Any(ext, "code-workspace", "sublime-project")
+	return startupNames.Has(c) || len(ext) < len(c) && words.Any(ext, "code-workspace", "sublime-project") || len(c) > 5 && startupLike.MatchString(c)
 }
+
+// startupLike finds the files by which version managers choose the program that runs (some take a path), and all of lefthook's.
+var startupLike = lazy.Pattern(`^(?:\.[a-z]+-version|\.nvmrc|\.prototools|\.?lefthook(?:-local)?\.(?:ya?ml|toml|jsonc?))$`)
 
 // AccessPath reports the files that say who may log in or act as administrator.
 func AccessPath(lower string) bool {
