@@ -471,7 +471,7 @@ func TestK2_EnvironmentsStayAsTheyAre(t *testing.T) {
 	m := newMachine(t)
 	m.sh(t, m.ws, `mkdir -p tools/py/lib/python3/encodings box/lib box/conda-meta && touch tools/py/pyvenv.cfg`)
 	for _, script := range []string{`echo x >tools/py/lib/python3/encodings/__init__.py`, `echo x >box/lib/libx.so`, `mv box box2`, `rm -r box`, `echo x >tools/py/new`,
-		`mkdir -p e/conda-meta; echo x >e/conda-meta/state`, `echo x >shell.nix`, `echo ../../x >.java-version`, `echo x >lefthook-local.toml`, `mkdir -p .lsp; echo x >.lsp/config.edn`, `mkdir -p tools; echo x >tools/bazel`, `echo x >.miserc.toml`, `mkdir mise; echo x >mise/config.toml`, `mkdir -p _opam/.opam-switch; echo x >_opam/.opam-switch/environment`,
+		`mkdir -p e/conda-meta; echo x >e/conda-meta/state`, `echo x >shell.nix`, `mkdir -p src/sitecustomize; echo x >src/sitecustomize/__init__.py`, `echo tools >.venv`, `echo ../../x >.java-version`, `echo x >lefthook-local.toml`, `mkdir -p .lsp; echo x >.lsp/config.edn`, `mkdir -p tools; echo x >tools/bazel`, `echo x >.miserc.toml`, `mkdir mise; echo x >mise/config.toml`, `mkdir -p _opam/.opam-switch; echo x >_opam/.opam-switch/environment`,
 		`mkdir -p e/lib/python3.11; echo x >e/lib/python3.11/os.py`} {
 		m.refused(t, ".", script, "may not change without asking")
 	}

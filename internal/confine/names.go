@@ -61,6 +61,7 @@ var (
 		captainhook.json .claude-plugin .lsp.json .antigravity .codebuddy .iflow replit.nix .gitpod .ona .codesandbox
 		.harness .evergreen.yml .prow.yaml .pipelines flake.nix devenv.nix .dir-locals-2.el .repo __pycache__
 		.lazygit.yml .lite_project.lua .opencode.json gptme.toml codebuff.json .luarc.json .solargraph.yml hie.yaml .lsp .bloop
+		.local-overcommit.yml grumphp.yml .huskyrc .pre-commit-config.yml .tool-versions.local .tfswitchrc global.json .venv
 		.externaltoolbuilders pylintrc .pylintrc.toml .gitlint .readthedocs.yaml amplify.yml .mergify.yml .warp activate-hermit
 		hermit.hcl shell.nix default.nix flake.lock devenv.yaml devenv.lock`)
 

@@ -214,7 +214,7 @@ func (r *Reader) written1(file string, open bool) finding.Code {
 // that a language runs before any program, by its folded path.
 func OwnProgram(lower string) bool {
 	base := path.Base(lower)
-	if words.Any(base, "sitecustomize.py", "usercustomize.py", "gradlew", "mvnw") || strings.HasSuffix(base, ".pth") || strings.HasSuffix(base, "._pth") {
+	if words.Any(base, "gradlew", "mvnw") || strings.HasSuffix(base, ".pth") || strings.HasSuffix(base, "._pth") {
 		return true
 	}
 	dir := path.Dir(lower)

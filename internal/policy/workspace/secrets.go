@@ -447,7 +447,7 @@ var startupNames = lazy.Words(`.git git~1 .hg .svn .bzr .fslckout _fossil_ .gitc
 	.windsurf .codeium .amazonq .qwen .goose .cline .clinerules .roo .roomodes .kilocode .trae .augment .factory .crush crush.json .copilot .agents .junie
 	.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .login .zshrc .zshenv .zprofile .zlogin .kshrc .cshrc .tcshrc
 	.inputrc .vimrc .exrc .nvimrc .emacs .emacs.d .tmux.conf .screenrc .xinitrc .xsession .npmrc .yarnrc .yarnrc.yml .pypirc .condarc
-	.config .local .ssh site-packages pyvenv.cfg pip.conf pip.ini conda-meta activate.d deactivate.d _opam .opam-switch .miserc.toml sitecustomize.py usercustomize.py launchagents launchdaemons autostart crontab .wgetrc .curlrc .ripgreprc .jq .gdbinit .lldbinit .pythonrc .irbrc
+	.config .local .ssh site-packages sitecustomize.py usercustomize.py pyvenv.cfg pip.conf pip.ini conda-meta activate.d deactivate.d _opam .opam-switch .miserc.toml launchagents launchdaemons autostart crontab .wgetrc .curlrc .ripgreprc .jq .gdbinit .lldbinit .pythonrc .irbrc
 	.jj .amp .openhands .pryrc .rprofile .ghci .iex.exs .ocamlinit .lvimrc .run .bsp
 	.tool-versions .mise.local.toml mise.local.toml .rtx.toml rust-toolchain rust-toolchain.toml .bundle bunfig.toml .yarn .pnp.cjs .pnp.js .pnp.loader.mjs
 	.pnpmfile.cjs .pnpmfile.mjs pnpmfile.js .bazelrc .bazelversion .bazeliskrc .buckconfig .sbtopts .jvmopts .sdkmanrc .pdbrc .erlang .octaverc .renviron .psqlrc .sqliterc
@@ -486,8 +486,11 @@ func startupName(c string) bool {
 		c = strings.TrimRight(c, ". ") // Windows drops them
 	}
 	ext := c[strings.LastIndexByte(c, '.')+1:]
-	return startupNames.Has(c) || len(ext) < len(c) && words.Any(ext, "code-workspace", "sublime-project") || len(c) > 5 && startupLike.MatchString(c)
+	return startupNames.Has(c) || len(ext) < len(c) && words.Any(ext, "code-workspace", "sublime-project") || strings.Contains(c, "customize") && customizes.MatchString(c) || len(c) > 5 && startupLike.MatchString(c)
 }
+
+// customizes finds what Python imports at each start, as a module of any kind or a package.
+var customizes = lazy.Pattern(`^(?:site|user)customize(?:\.|$)`)
 
 // startupLike finds the files by which version managers choose the program that runs (some take a path), and all of lefthook's.
 var startupLike = lazy.Pattern(`^(?:\.[a-z]+-version|\.nvmrc|\.prototools|\.?lefthook(?:-local)?\.(?:ya?ml|toml|jsonc?))$`)
