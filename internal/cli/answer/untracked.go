@@ -342,9 +342,12 @@ func around(dir string) (all []string) {
 	return all
 }
 
-// gitOutside finds git on the PATH, and not in one of the folders, which agents write (node_modules/.bin); empty if it is missing.
+// fixedPlaces are where git is looked for before the PATH, in which agents may write (node_modules/.bin).
+var fixedPlaces = []string{"/usr/bin", "/usr/local/bin", "/run/current-system/sw/bin", "/opt/homebrew/bin"}
+
+// gitOutside finds git, and not in one of the folders; empty if it is missing.
 func gitOutside(folders []string) (file string, err error) {
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+	for _, dir := range append(slices.Clip(fixedPlaces), filepath.SplitList(os.Getenv("PATH"))...) {
 		file, missing := exec.LookPath(filepath.Join(dir, "git"))
 		real, linkErr := filepath.EvalSymlinks(file)
 		if missing != nil || linkErr != nil || !filepath.IsAbs(dir) {

@@ -169,7 +169,8 @@ func TestUntracked(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, at("pipes/x.pem"), got.Files, "a pipe in place of the settings")
 
-	path := os.Getenv("PATH")
+	path, fixed := os.Getenv("PATH"), fixedPlaces
+	fixedPlaces = nil // git is in none of them
 	require.NoError(t, os.MkdirAll(filepath.Join(split, "node_modules/.bin"), 0o700))
 	write("split/node_modules/.bin/git", "#!/bin/sh\ntouch "+marker+"\n")
 	require.NoError(t, os.Chmod(filepath.Join(split, "node_modules/.bin/git"), 0o700))
@@ -193,6 +194,12 @@ func TestUntracked(t *testing.T) {
 	t.Setenv("PATH", filepath.Join(split, "node_modules/.bin"))
 	_, err = Untracked(t.Context(), split, "git add .")
 	require.Error(t, err, "another git is not known")
+	fixedPlaces = fixed
+	if _, missing := os.Stat("/usr/bin/git"); missing == nil {
+		t.Setenv("PATH", filepath.Join(split, "node_modules/.bin"))
+		_, err = Untracked(t.Context(), app, "git add .")
+		require.NoError(t, err, "of another project than the repository's")
+	}
 	require.NoFileExists(t, marker, "no program of the repository's")
 	t.Setenv("PATH", path)
 
