@@ -62,6 +62,8 @@ var (
 		.harness .evergreen.yml .prow.yaml .pipelines flake.nix devenv.nix .dir-locals-2.el .repo __pycache__
 		.lazygit.yml .lite_project.lua .opencode.json gptme.toml codebuff.json .luarc.json .solargraph.yml hie.yaml .lsp .bloop
 		.local-overcommit.yml grumphp.yml .huskyrc .pre-commit-config.yml .tool-versions.local .tfswitchrc global.json .venv
+		.continuerc.json .opencode.jsonc .serena fastagent.config.yaml .kilocodemodes .openhands_instructions .mcp .devin .coderabbit.yaml
+		.pr_agent.toml monotonerc
 		.externaltoolbuilders pylintrc .pylintrc.toml .gitlint .readthedocs.yaml amplify.yml .mergify.yml .warp activate-hermit
 		hermit.hcl shell.nix default.nix flake.lock devenv.yaml devenv.lock`)
 

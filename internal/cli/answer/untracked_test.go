@@ -170,6 +170,7 @@ func TestUntracked(t *testing.T) {
 	require.Equal(t, at("pipes/x.pem"), got.Files, "a pipe in place of the settings")
 
 	path, fixed := os.Getenv("PATH"), fixedPlaces
+	t.Cleanup(func() { fixedPlaces = fixed })
 	fixedPlaces = nil // git is in none of them
 	require.NoError(t, os.MkdirAll(filepath.Join(split, "node_modules/.bin"), 0o700))
 	write("split/node_modules/.bin/git", "#!/bin/sh\ntouch "+marker+"\n")
@@ -214,6 +215,7 @@ func TestUntracked(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(app, "a\xff.pem"), nil, 0o600))
 	_, err = Untracked(t.Context(), app, "git add .")
 	require.ErrorContains(t, err, "cannot be told")
+	fixedPlaces = nil
 	t.Setenv("PATH", "")
 	got, err = Untracked(t.Context(), app, "git add .")
 	require.NoError(t, err, "without git nothing is taken")
