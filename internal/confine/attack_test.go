@@ -478,3 +478,17 @@ func TestK2_EnvironmentsStayAsTheyAre(t *testing.T) {
 	said, code := m.confined(t, `mkdir tools/lib; echo x >tools/lib/x; echo x >config.toml`)
 	require.Equal(t, 0, code, said)
 }
+
+// A folder of the workspace in which the caller looks for programs is protected, also by a relative name or a link, and before it is there.
+func TestK5_FoldersOfPathStayAsTheyAre(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.ws, `mkdir -p bin opt/progs target/debug; ln -s opt/progs progs`)
+	path := "PATH=" + m.ws + "/bin:progs:later/bin:target/debug:" + os.Getenv("PATH")
+	for _, script := range []string{`echo x >bin/ls`, `echo x >opt/progs/ls`, `mkdir -p later/bin; echo x >later/bin/ls`, `mv opt opt2`} {
+		said, code := m.confined(t, script, path)
+		require.Equal(t, NothingKept, code, "%s: %s", script, said)
+	}
+	said, code := m.confined(t, `echo x >target/debug/app; echo x >tools/x`, path)
+	require.Equal(t, 0, code, said)
+}

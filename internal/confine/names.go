@@ -16,7 +16,7 @@ import (
 type guard struct {
 	root  string          // of the workspace, clean and absolute
 	repos map[string]bool // git's own directories before, relative to root
-	envs  map[string]bool // environments of languages before
+	envs  map[string]bool // environments of languages before, and folders of PATH
 	named map[string]bool // folded paths that protected links lead to
 }
 

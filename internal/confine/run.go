@@ -178,6 +178,7 @@ func Run(ctx context.Context, c Call) (status, changed int, err error) {
 			}
 			for _, w := range watches {
 				w.protect(obeyed)
+				w.onPath(c)
 				w.Secrets = slices.DeleteFunc(w.Secrets, func(rel string) bool { return slices.Contains(c.Readable, filepath.Base(rel)) })
 			}
 			return c.arguments(ctx, homes, watches)

@@ -215,6 +215,27 @@ func (w *Watch) protect(o *outside) {
 	w.guard.envs, w.Secrets = w.before.envs, w.before.secrets
 }
 
+// onPath protects the folders of the workspace in which the caller's PATH looks for programs, but for build output.
+func (w *Watch) onPath(c Call) {
+	for _, pair := range c.Env {
+		list, is := strings.CutPrefix(pair, "PATH=")
+		if !is {
+			continue
+		}
+		for _, dir := range filepath.SplitList(list) {
+			if !filepath.IsAbs(dir) {
+				dir = filepath.Join(c.Dir, dir)
+			}
+			if real, err := filepath.EvalSymlinks(dir); err == nil {
+				dir = real
+			}
+			if rel, inside := strings.CutPrefix(dir, w.Root+"/"); inside && !(workspace.Passing(rel+"/x") && !workspace.Installed(rel+"/x")) {
+				w.guard.envs[rel] = true
+			}
+		}
+	}
+}
+
 // apart refuses a workspace that lies in or above one in which a call runs or is unfinished.
 func (w *Watch) apart(state string) error {
 	if text, _ := os.ReadFile(w.path("root")); string(text) != w.Root {

@@ -188,8 +188,8 @@ func TestAdversary_T32_AllOfTheHistory(t *testing.T) {
 // Docker and Kubernetes take files without an ending from a folder of secrets.
 func TestAdversary_T32_FilesOfASecretsFolder(t *testing.T) {
 	t.Parallel()
-	asksFor(t, []string{"cat secrets/postgres", "cat app/secrets/db", "cat secrets/test/stripe", "cat src/deploy/secrets/stripe", "cat secrets.bak/stripe", "cat .creds/stripe", "cat x.pkcs8", "cat secrets/db_root.bak", "cat secrets/prod.enc", "cat deploy/creds/x.bin", "head -c9 .hg/hgrc", "cat sub/.hg/hgrc", "cat x.pkcs12", "echo x > secrets/db"},
-		[]string{"ls secrets", "ls internal/secrets/vault", "cat modules/secrets/main.tf", "cat pages/secrets/index.astro", "go test ./internal/secrets/vault ./secrets/...", "cat secrets/README", "cat secrets/.gitkeep", "cat secrets/db.env.example", "cat deploy/secrets/x.yaml.j2", "cat src/secrets/x.go", "cat hgrc"})
+	asksFor(t, []string{"cat secrets/postgres", "cat app/secrets/db", "cat secrets/test/stripe", "cat src/deploy/secrets/stripe", "cat secrets.bak/stripe", "cat .creds/stripe", "cat x.pkcs8", "cat bot.token", "cat .dev.vars.production", "cat playwright/storageState.json", "cat smb.cred", "cat .openai", "cat serviceAccountKey.json", "cat secrets/db_root.bak", "cat secrets/prod.enc", "cat deploy/creds/x.bin", "head -c9 .hg/hgrc", "cat sub/.hg/hgrc", "cat x.pkcs12", "echo x > secrets/db"},
+		[]string{"ls secrets", "ls internal/secrets/vault", "cat modules/secrets/main.tf", "cat src/token.go", "cat .dev.vars.example", "cat src/private.go", "cat pages/secrets/index.astro", "go test ./internal/secrets/vault ./secrets/...", "cat secrets/README", "cat secrets/.gitkeep", "cat secrets/db.env.example", "cat deploy/secrets/x.yaml.j2", "cat src/secrets/x.go", "cat hgrc"})
 }
 
 // TestAdversary_T32_GuessesLetterByLetter: all files of the workspace are searched for few words by one line, and for no part of an alphabet.

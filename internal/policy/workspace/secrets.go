@@ -24,7 +24,9 @@ var secretNames = lazy.Words(`.ssh .aws .azure .gnupg .kube .docker .gcloud gclo
 	.apikey .api_key .pg_service.conf pg_service.conf .passwd-s3fs .passwd-s3cmd .smbcredentials
 	.secret .token secring.gpg wp-config.php local.settings.json vault_pass.txt vault-pass.txt cookies.txt
 	key.properties wg0.conf sftp.json sftp-config.json .ftpconfig .sentryclirc sentry.properties .clasprc.json rclone.conf .dockerconfigjson mnemonic.txt
-	rootkey.csv accesskeys.csv cypress.env.json .curlrc .wgetrc oauth.json .api_token`)
+	rootkey.csv accesskeys.csv cypress.env.json .curlrc .wgetrc oauth.json .api_token
+	.cvspass .github_token .openai .anthropic .ngrok.yml .edgerc storagestate.json cookies.json serviceaccountkey.json privkey wireguard.conf wpa_supplicant.conf
+	kube.config docker-config.json pgpass.conf azureprofile.json .private .privatekey .mnemonic .kaggle .snowsql .oci hcloud.toml keystore.properties`)
 
 // secretBases are names of files with secrets that are ordinary names of
 // directories.
@@ -33,7 +35,7 @@ var secretBases = lazy.Words("shadow cookies login_data web_data")
 var allSecretNames = lazy.Union(secretNames, secretBases)
 
 // secretEnds are how names of files with keys end.
-var secretEnds = lazy.Words(".env .pem .key .p12 .pkcs12 .pk8 .pkcs8 .jceks .bks .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab .kubeconfig .apikey .pat .keyring")
+var secretEnds = lazy.Words(".env .pem .key .p12 .pkcs12 .pk8 .pkcs8 .jceks .bks .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab .kubeconfig .apikey .pat .keyring .token .sshkey .kdb .publishsettings .cred .credentials .secret")
 
 // secretWords, in the name of a file that is data and not code, mean a secret.
 var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key",
@@ -210,6 +212,9 @@ func secretName(c string) bool {
 	dot := strings.LastIndexByte(c, '.')
 	if dot < 0 {
 		return false
+	}
+	if strings.HasPrefix(c, ".dev.vars.") {
+		return !words.Any(c, ".dev.vars.example", ".dev.vars.sample", ".dev.vars.template")
 	}
 	if strings.HasPrefix(c, ".env") {
 		return !words.Any(c, ".env.example", ".env.sample", ".env.template", ".env.dist")
