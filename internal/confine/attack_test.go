@@ -471,7 +471,7 @@ func TestK2_EnvironmentsStayAsTheyAre(t *testing.T) {
 	m := newMachine(t)
 	m.sh(t, m.ws, `mkdir -p tools/py/lib/python3/encodings box/lib box/conda-meta && touch tools/py/pyvenv.cfg`)
 	for _, script := range []string{`echo x >tools/py/lib/python3/encodings/__init__.py`, `echo x >box/lib/libx.so`, `mv box box2`, `rm -r box`, `echo x >tools/py/new`,
-		`mkdir -p e/conda-meta; echo x >e/conda-meta/state`, `echo x >shell.nix`, `mkdir -p src/sitecustomize; echo x >src/sitecustomize/__init__.py`, `echo tools >.venv`, `echo ../../x >.java-version`, `echo x >lefthook-local.toml`, `mkdir -p .lsp; echo x >.lsp/config.edn`, `mkdir -p tools; echo x >tools/bazel`, `echo x >.miserc.toml`, `mkdir mise; echo x >mise/config.toml`, `mkdir -p _opam/.opam-switch; echo x >_opam/.opam-switch/environment`,
+		`mkdir -p e/conda-meta; echo x >e/conda-meta/state`, `echo x >shell.nix`, `mkdir -p src/sitecustomize; echo x >src/sitecustomize/__init__.py`, `echo tools >.venv`, `echo ../../x >.java-version`, `echo x >lefthook-local.toml`, `mkdir -p .lsp; echo x >.lsp/config.edn`, `echo x >.miserc.toml`, `mkdir mise; echo x >mise/config.toml`, `mkdir -p _opam/.opam-switch; echo x >_opam/.opam-switch/environment`,
 		`mkdir -p e/lib/python3.11; echo x >e/lib/python3.11/os.py`} {
 		m.refused(t, ".", script, "may not change without asking")
 	}
@@ -483,9 +483,9 @@ func TestK2_EnvironmentsStayAsTheyAre(t *testing.T) {
 func TestK5_FoldersOfPathStayAsTheyAre(t *testing.T) {
 	needsConfinement(t)
 	m := newMachine(t)
-	m.sh(t, m.ws, `mkdir -p bin opt/progs target/debug; ln -s opt/progs progs`)
-	path := "PATH=" + m.ws + "/bin:progs:later/bin:target/debug:" + os.Getenv("PATH")
-	for _, script := range []string{`echo x >bin/ls`, `echo x >opt/progs/ls`, `mkdir -p later/bin; echo x >later/bin/ls`, `mv opt opt2`} {
+	m.sh(t, m.ws, `mkdir -p bin opt/progs target/debug scripts; ln -s opt/progs progs; echo x >scripts/tool.sh; ln -s ../scripts/tool.sh bin/tool; ln -s $PWD ../lk`)
+	path := "PATH=.::" + m.ws + "/bin:progs:later/bin:" + m.home + "/lk/by/link:no/../tt:target/debug:" + os.Getenv("PATH")
+	for _, script := range []string{`echo x >bin/ls`, `echo evil >scripts/tool.sh`, `mkdir -p by/link; echo x >by/link/ls`, `mkdir tt no; echo x >tt/ls`, `echo x >opt/progs/ls`, `mkdir -p later/bin; echo x >later/bin/ls`, `mv opt opt2`} {
 		said, code := m.confined(t, script, path)
 		require.Equal(t, NothingKept, code, "%s: %s", script, said)
 	}

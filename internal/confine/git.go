@@ -87,7 +87,7 @@ func look(watches []*Watch, lists []*list) (*outside, error) {
 	for found := -1; found != o.found; { // protected links lead to more of them
 		found = o.found
 		for i, root := range o.roots {
-			own := guard{root: root, repos: o.below(o.dirs, root), named: map[string]bool{}}
+			own := guard{root: root, envs: watches[i].guard.envs, repos: o.below(o.dirs, root), named: map[string]bool{}}
 			for rel := range o.below(o.named, root) {
 				own.named[workspace.FoldPath(rel)] = true
 			}

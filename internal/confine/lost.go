@@ -9,10 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -25,9 +28,9 @@ import (
 // mostCut is how many files a call may cut to less than a tenth of what they were, or give the same content.
 const mostCut = 5
 
-// mostSummed bounds how many bytes are compared with what git or another file has, of one call: a second's work or two. What is
+// mostSummed bounds how many bytes are compared with what git or another file has, of one call: some seconds of work. What is
 // not compared is lost.
-const mostSummed = 512 << 20
+const mostSummed = 1 << 30
 
 // lost are the files, not empty, that a call removed or emptied, and of which nothing has the content: no other file that it
 // left, not the repository's index, and no program that makes it again. If it cut more than mostCut files, these are lost, too.
@@ -46,7 +49,7 @@ func (w *Watch) lost(upper int, p plan) []string {
 	}
 	known, _ := w.tracked(context.Background(), w.index(), nil) // without an answer none of them is
 	var names []string
-	for _, ch := range append(f.gone, f.reverted(known)...) {
+	for _, ch := range append(f.gone, slices.DeleteFunc(f.reverted(known), f.kept)...) {
 		sum, is := known[ch.rel]
 		if is && sum != f.blob(f.low, ch.rel, ch.low.Size) || !is && !workspace.Passing(ch.rel) {
 			names = append(names, ch.rel)
@@ -69,7 +72,7 @@ type losses struct {
 
 func (f *losses) add(ch change) {
 	file, was := kind(ch.up) == unix.S_IFREG, kind(ch.low) == unix.S_IFREG && ch.low.Size > 1 && !workspace.Installed(ch.rel)
-	empty := was && (!file || ch.up.Size == 0 || f.blank(ch))
+	empty := was && (!file || ch.up.Size == 0 || f.blank(f.up, ch.rel) && !f.blank(f.low, ch.rel))
 	if file && !empty {
 		f.puts[ch.up.Size] = append(f.puts[ch.up.Size], ch)
 		f.wrote[ch.rel] = true
@@ -78,7 +81,7 @@ func (f *losses) add(ch change) {
 	case !was:
 	case empty:
 		f.gone = append(f.gone, ch)
-	case ch.up.Size <= ch.low.Size/10:
+	case ch.up.Size <= ch.low.Size/10 && !workspace.Passing(ch.rel):
 		f.cut = append(f.cut, ch)
 	default:
 		f.changed = append(f.changed, ch)
@@ -89,7 +92,7 @@ func (f *losses) add(ch change) {
 // gone.
 func (f *losses) reverted(known map[string]string) (list []change) {
 	for _, ch := range f.changed {
-		if sum := known[ch.rel]; sum != "" && len(f.changed) > mostCut && sum == f.blob(f.up, ch.rel, ch.up.Size) && sum != f.blob(f.low, ch.rel, ch.low.Size) {
+		if sum := known[ch.rel]; sum != "" && len(f.changed) > mostCut && !workspace.Passing(ch.rel) && sum == f.blob(f.up, ch.rel, ch.up.Size) && sum != f.blob(f.low, ch.rel, ch.low.Size) {
 			list = append(list, ch)
 		}
 	}
@@ -101,7 +104,8 @@ func (f *losses) reverted(known map[string]string) (list []change) {
 
 // alike takes files for lost that were there and all got the same content.
 func (f *losses) alike() {
-	for size, all := range f.puts {
+	for _, size := range slices.Sorted(maps.Keys(f.puts)) {
+		all := f.puts[size]
 		was := slices.DeleteFunc(slices.Clone(all), func(ch change) bool { return kind(ch.low) != unix.S_IFREG || workspace.Installed(ch.rel) })
 		if len(was) <= mostCut {
 			continue
@@ -111,8 +115,8 @@ func (f *losses) alike() {
 			sum := f.blob(f.up, ch.rel, size)
 			same[sum] = append(same[sum], ch)
 		}
-		for _, list := range same {
-			if len(list) > mostCut { // also if they could not be compared
+		for sum, list := range same {
+			if sum != "" && len(list) > mostCut {
 				f.gone = append(f.gone, list...)
 			}
 		}
@@ -120,8 +124,8 @@ func (f *losses) alike() {
 }
 
 // blank reports that a file has a length and nothing in it but zeros and white space.
-func (f *losses) blank(ch change) bool {
-	file, err := readable(f.up, ch.rel)
+func (f *losses) blank(root int, rel string) bool {
+	file, err := readable(root, rel)
 	if err != nil {
 		return true
 	}
@@ -132,7 +136,7 @@ func (f *losses) blank(ch change) bool {
 	var buf [4 << 10]byte
 	for f.left > 0 {
 		n, err := file.Read(buf[:])
-		if len(bytes.Trim(buf[:n], "\x00 \t\r\n\f\v")) > 0 {
+		if len(bytes.TrimFunc(buf[:n], isBlank)) > 0 {
 			return false
 		}
 		if f.left -= int64(n); err != nil {
@@ -142,12 +146,17 @@ func (f *losses) blank(ch change) bool {
 	return true
 }
 
+// isBlank reports what is no text: also marks of the order of bytes, and what is no character (0xff).
+func isBlank(r rune) bool {
+	return r == 0 || r == 0xfeff || r == utf8.RuneError || unicode.IsSpace(r)
+}
+
 // kept reports that another file has the content now, under a name that nobody takes for a file to throw away, or that a journal is
 // in its database.
 func (f *losses) kept(ch change) bool {
 	for _, end := range []string{"-wal", "-journal"} {
-		if database, is := strings.CutSuffix(ch.rel, end); is {
-			return f.wrote[database]
+		if database, is := strings.CutSuffix(ch.rel, end); is && f.wrote[database] && f.isDatabase(database) {
+			return true
 		}
 	}
 	size := ch.low.Size
@@ -164,6 +173,18 @@ func (f *losses) kept(ch change) bool {
 	}
 	sum := f.blob(f.low, ch.rel, size)
 	return sum != "" && f.has[size][sum]
+}
+
+// isDatabase reports one of SQLite, by how it begins (sqlite.org/fileformat.html).
+func (f *losses) isDatabase(rel string) bool {
+	file, err := readable(f.up, rel)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	var head [16]byte
+	_, err = io.ReadFull(file, head[:])
+	return err == nil && string(head[:]) == "SQLite format 3\x00"
 }
 
 // blob is [blob] as long as there is something left to be compared.

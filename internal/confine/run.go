@@ -171,6 +171,8 @@ func Run(ctx context.Context, c Call) (status, changed int, err error) {
 					return nil, err
 				}
 				lists = append(lists, w.before)
+				w.guard.envs = w.before.envs
+				w.onPath(c)
 			}
 			obeyed, err := look(watches, lists)
 			if err != nil {
@@ -178,7 +180,6 @@ func Run(ctx context.Context, c Call) (status, changed int, err error) {
 			}
 			for _, w := range watches {
 				w.protect(obeyed)
-				w.onPath(c)
 				w.Secrets = slices.DeleteFunc(w.Secrets, func(rel string) bool { return slices.Contains(c.Readable, filepath.Base(rel)) })
 			}
 			return c.arguments(ctx, homes, watches)

@@ -212,7 +212,7 @@ func (w *Watch) protect(o *outside) {
 	for rel := range o.below(o.named, w.Root) {
 		w.guard.named[workspace.FoldPath(rel)] = true
 	}
-	w.guard.envs, w.Secrets = w.before.envs, w.before.secrets
+	w.Secrets = w.before.secrets
 }
 
 // onPath protects the folders of the workspace in which the caller's PATH looks for programs, but for build output.
@@ -223,13 +223,14 @@ func (w *Watch) onPath(c Call) {
 			continue
 		}
 		for _, dir := range filepath.SplitList(list) {
+			if dir == "" || dir == "." {
+				continue // any folder
+			}
 			if !filepath.IsAbs(dir) {
 				dir = filepath.Join(c.Dir, dir)
 			}
-			if real, err := filepath.EvalSymlinks(dir); err == nil {
-				dir = real
-			}
-			if rel, inside := strings.CutPrefix(dir, w.Root+"/"); inside && !(workspace.Passing(rel+"/x") && !workspace.Installed(rel+"/x")) {
+			dir, _, _ = trail(filepath.Clean(dir))
+			if rel, inside := strings.CutPrefix(dir, w.Root+"/"); inside && (!workspace.Made(rel+"/x") || workspace.Installed(rel+"/x")) {
 				w.guard.envs[rel] = true
 			}
 		}

@@ -188,20 +188,20 @@ func TestAdversary_T32_AllOfTheHistory(t *testing.T) {
 // Docker and Kubernetes take files without an ending from a folder of secrets.
 func TestAdversary_T32_FilesOfASecretsFolder(t *testing.T) {
 	t.Parallel()
-	asksFor(t, []string{"cat secrets/postgres", "cat app/secrets/db", "cat secrets/test/stripe", "cat src/deploy/secrets/stripe", "cat secrets.bak/stripe", "cat .creds/stripe", "cat x.pkcs8", "cat bot.token", "cat .dev.vars.production", "cat playwright/storageState.json", "cat smb.cred", "cat .openai", "cat serviceAccountKey.json", "cat secrets/db_root.bak", "cat secrets/prod.enc", "cat deploy/creds/x.bin", "head -c9 .hg/hgrc", "cat sub/.hg/hgrc", "cat x.pkcs12", "echo x > secrets/db"},
-		[]string{"ls secrets", "ls internal/secrets/vault", "cat modules/secrets/main.tf", "cat src/token.go", "cat .dev.vars.example", "cat src/private.go", "cat pages/secrets/index.astro", "go test ./internal/secrets/vault ./secrets/...", "cat secrets/README", "cat secrets/.gitkeep", "cat secrets/db.env.example", "cat deploy/secrets/x.yaml.j2", "cat src/secrets/x.go", "cat hgrc"})
+	asksFor(t, []string{"cat secrets/postgres", "cat secrets/prod.hcl", "cat secrets/otp.png", "cat app/secrets/db", "cat secrets/test/stripe", "cat src/deploy/secrets/stripe", "cat secrets.bak/stripe", "cat .creds/stripe", "cat x.pkcs8", "cat bot.token", "cat .dev.vars.production", "cat playwright/storageState.json", "cat smb.cred", "cat .openai", "cat serviceAccountKey.json", "cat secrets/db_root.bak", "cat secrets/prod.enc", "cat deploy/creds/x.bin", "head -c9 .hg/hgrc", "cat sub/.hg/hgrc", "cat x.pkcs12", "echo x > secrets/db"},
+		[]string{"ls secrets", "ls internal/secrets/vault", "cat src/token.go", "cat .dev.vars.example", "cat src/private.go", "go test ./internal/secrets/vault ./secrets/...", "cat secrets/README", "cat secrets/.gitkeep", "cat secrets/db.env.example", "cat deploy/secrets/x.yaml.j2", "cat src/secrets/x.go", "cat hgrc"})
 }
 
 // TestAdversary_T32_GuessesLetterByLetter: all files of the workspace are searched for few words by one line, and for no part of an alphabet.
 func TestAdversary_T32_GuessesLetterByLetter(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
-		`for a in a b; do grep -rqE "^[A-Z]{5}=$a" . && echo $a; done`, "grep -rlE '^[A-Z]{5}=[q-z]' .", "grep -rL q7 .", "grep -rc -e . -e 'TOKEN=q' .", "grep -rlFf list .", "rg --hidden -l q7", "rg -l q7", "grep -rl 'D=h' apps", "grep -rl '^h' config", "rg -l '^h'", "git grep -l '^h'", `while read a; do grep -rl -e "q7Z$a" packages; done < list`,
+		`for a in a b; do grep -rqE "^[A-Z]{5}=$a" . && echo $a; done`, "grep -rlE '^[A-Z]{5}=[q-z]' .", "grep -rL q7 .", "grep -rc -e . -e 'TOKEN=q' .", "grep -rlFf list .", "rg --hidden -l q7", "grep -rl 'D=h' apps", "grep -rl '^h' config", "rg -l '^h'", "git grep -l '^h'", `while read a; do grep -rl -e "q7Z$a" packages; done < list`,
 		`while read a; do grep -rl "q7Z$a" .; done < list`, "grep -rlE 'q7Z(a|b|c|d|e)' /workspace", "for a in a b c d e f g h i j k l m n o p q; do grep -rn q7Zp$a .; done",
 		"grep -rn -e aab -e aac -e aad -e aae -e aaf .", "grep -rn aab .; grep -rn aac .; grep -rn aad .; grep -rn aae .; grep -rn aaf .",
 	}, []string{
 		"grep -rl MAR .", "grep -rnE 'foo|bar|bazzz|TODO' .", "for s in FooService BarService Bazzz; do grep -rn $s . | wc -l; done", "grep -rc TODO .", "grep -rlE '[a-zA-Z0-9_]+Handler' .", "grep -rc '' .",
-		`while read a; do grep -rl "q7Z$a" src; done < list`, "grep -rlE 'q7[a-c]' --include='*.go' .", "grep -rqE 'x[0-3]' src", "git grep -l .", "git grep -l newHandler", "rg -c TODO", "grep -rc TODO packages", "rg -l 'fn .*main'",
+		`while read a; do grep -rl "q7Z$a" src; done < list`, "grep -rlE 'q7[a-c]' --include='*.go' .", "grep -rqE 'x[0-3]' src", "git grep -l .", "git grep -l newHandler", "rg -c TODO", "rg -l id", "rg -l '[ \\t]+$'", "rg -l '[^\\x00-\\x7F]'", "rg -l 'v[0-9.]+'", "rg -n foo -g BUILD", "grep -rl '\\[package\\]' .", "grep -rc TODO packages", "rg -l 'fn .*main'",
 	})
 	checkTools(t, engine(t, shipped), []toolRow{
 		{"Grep", `{"pattern":"=[a-m]","output_mode":"files_with_matches"}`, "R3 may-read-secret"}, {"Grep", `{"pattern":"=[abcdefgh]","output_mode":"count"}`, "R3 may-read-secret"},
@@ -213,10 +213,10 @@ func TestAdversary_T32_GuessesLetterByLetter(t *testing.T) {
 func TestAdversary_T32_WordsBesideSecrets(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
-		"grep -rn export .", "grep -rn machine .", "grep -rn -A3 machine .", "grep -rni MACHINE .", "grep -rn com .", "grep -rn SALT .", "grep -rn MII .", "rg -uuu export", "rg --hidden production", "grep -rn 'url = ' .", "grep -rn extraheader .", "grep -rn github .", "grep -rn registry.npmjs.org .", "grep -rn '\"value\"' .", "grep -rn docker.io . -A2", "grep -rn pypi . -A3", "grep -rn -B6 -- '-----END' .", "grep -rni openssh . -A6",
+		"grep -rn export .", "grep -rn machine .", "grep -rn -A3 machine .", "grep -rni MACHINE .", "grep -rn com .", "grep -rn SALT .", "grep -rn MII .", "rg -uuu export", "rg --hidden production", "grep -rn 'url = ' .", "grep -rn extraheader .", "grep -rn github .", "grep -rn _authToken .", "grep -rn -B6 -- '-----END' .", "grep -rn QyNTUx .", "grep -rlE 'smtp://[a-m]' .",
 		"find . -type f | xargs grep -n export", "git ls-files -o | xargs grep -n export", "grep -n export **/*", "cd src && grep -rn export ..", "grep -rn url .git", "git log -p -S export", `find . -type f | while read -r f; do grep -n export "$f"; done`,
 	}, []string{
-		"grep -rn export src", "grep -rn 'export const' .", "rg export", "grep -rn github.com/foo/bar .", "grep -rn export --include='*.ts' .", "find . -name '*.ts' | xargs grep -n export", "grep -rl export .", "grep -rc export .",
+		"grep -rn export src", "grep -rn value .", "grep -rn index .", "grep -rn docker .", "grep -rn registry.npmjs.org .", "grep -rn RSA .", "grep -rn 'export const' .", "rg export", "grep -rn github.com/foo/bar .", "grep -rn export --include='*.ts' .", "find . -name '*.ts' | xargs grep -n export", "grep -rl export .", "grep -rc export .",
 	})
 	checkTools(t, engine(t, shipped), []toolRow{
 		{"Grep", `{"pattern":"export","output_mode":"content"}`, "R3 may-read-secret"}, {"Grep", `{"pattern":"machine","output_mode":"content","path":"."}`, "R3 may-read-secret"}, {"grep_search", `{"query":"url = "}`, "R3 may-read-secret"},
@@ -230,7 +230,7 @@ func TestAdversary_T32_EnvironmentsOfAProject(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
 		"echo 'home = evil/bin' > .venv/pyvenv.cfg", "sed -i s/a/b/ tools/py/pyvenv.cfg", "echo x > env/bin/python", "echo x > .tox/py311/bin/x", "cp x .venv-3.11/bin/x", "echo x > .venv/Scripts/x", "echo x > vendor/bundle/ruby/3.2.0/bin/x",
-		"echo x > .pixi/envs/default/bin/x", "mv evil env", "echo x > tools/python311._pth", "echo x > .venv/pip.conf", "cp x .pixi/envs/default/lib/python3.11/os.py", "echo x > env/conda-meta/state", "echo x > _opam/.opam-switch/environment", "echo x > .miserc.toml",
+		"echo x > .pixi/envs/default/bin/x", "mv evil env", "echo x > tools/python311._pth", "echo x > .venv/pip.conf", "echo x > .venv-dev/bin/pytest", "echo x > venv_linux/bin/python", "echo x > .tox/py/Scripts/python", "cp x .pixi/envs/default/lib/python3.11/os.py", "echo x > env/conda-meta/state", "echo x > _opam/.opam-switch/environment", "echo x > .miserc.toml",
 	}, []string{"cat .venv/pyvenv.cfg", "python3 -m venv .venv", "echo x > src/env/x.py", "echo x > bin/x", "echo x > environment/bin/x", "echo x > src/env/scripts/deploy.sh", "echo x > venv-tools/scripts/x.py", "echo x > app/scripts/x"})
 }
 

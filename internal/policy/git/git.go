@@ -276,7 +276,7 @@ func grep(x *command.Call, _ string, args []workspace.Word) {
 	}
 	wide := func(w workspace.Word) bool { return !workspace.CodeEnds.Has(strings.TrimPrefix(path.Ext(w.Text), ".")) }
 	narrow := len(operands) > 0 && !slices.ContainsFunc(operands, wide)
-	if !(named && near.Few() && !near.Near()) && (!tells || near.Tells || near.Vague()) && !narrow {
+	if !(named && near.Few() && !near.Near()) && (!tells || near.Tells || near.Places()) && !narrow {
 		x.Add(finding.MayReadSecret)
 	}
 }

@@ -39,18 +39,25 @@ func (a *Around) whole(x *command.Call, dirs []workspace.Word, tells bool) (gues
 	}
 	x.Effects = append(x.Effects, command.Effect{Kind: command.SearchesFor, Count: a.weight()})
 	all := len(dirs) == 0 || slices.ContainsFunc(dirs, func(d workspace.Word) bool { return everywhere(x, d) })
-	if !tells && all && !a.Visible {
-		a.beside = slices.ContainsFunc(a.For, func(pattern string) bool { return workspace.InSecretLines(pattern, a.Folds) })
+	if all && !a.Visible {
+		inSecret := func(pattern string) bool { return workspace.InSecretLines(pattern, a.Folds) }
+		a.beside = tells && slices.ContainsFunc(a.For, GuessesLetter) || !tells && slices.ContainsFunc(a.For, inSecret)
 	}
-	return tells && (a.open && !a.Visible || a.Vague())
+	if a.Visible {
+		return tells && a.Places()
+	}
+	return tells && (a.open || slices.ContainsFunc(a.For, vague))
 }
 
-// Vague reports that one of the patterns is so.
-func (a *Around) Vague() bool { return slices.ContainsFunc(a.For, vague) }
+// Places reports a pattern without a word of its own that says at which place of a line it is, as that of a secret is: a short word is
+// none, as files that a search leaves out by itself have most secrets.
+func (a *Around) Places() bool {
+	return slices.ContainsFunc(a.For, func(pattern string) bool { return vague(pattern) && strings.ContainsAny(pattern, "^$=:'\"") })
+}
 
 // vague reports a pattern without a word of its own, or with a part of an alphabet. One that has no letters at all tells little.
 func vague(pattern string) bool {
-	return anyLetter.MatchString(pattern) && !workspace.OwnWord(strings.ToLower(pattern)) || GuessesLetter(pattern)
+	return anyLetter.MatchString(escapes.ReplaceAllString(pattern, "")) && !workspace.OwnWord(strings.ToLower(pattern)) || GuessesLetter(pattern)
 }
 
 // everywhere reports a word that may be the workspace, or files in any folder of it.
@@ -74,9 +81,10 @@ func (a *Around) weight() (n int) {
 
 var (
 	anyLetter   = lazy.Pattern(`[A-Za-z0-9]`)
+	escapes     = lazy.Pattern(`\\(?:[a-wyzA-Z]|x[0-9A-Fa-f]{2}|\W)`)
 	longWord    = lazy.Pattern(`\w{4}`)
 	ranges      = lazy.Pattern(`\[[^\]]*(?:[^\]]-[^\]]|[A-Za-z0-9][^\]]*[A-Za-z0-9][^\]]*[A-Za-z0-9]|\\x)[^\]]*\]`)
-	wholeRanges = strings.NewReplacer("a-z", "", "A-Z", "", "0-9", "", "a-f", "", "A-F", "", "1-9", "", "[:space:]", "", "[:alnum:]", "", "[:alpha:]", "", "[:digit:]", "", "[:blank:]", "", "[:word:]", "", "[:punct:]", "")
+	wholeRanges = strings.NewReplacer("a-z", "", "A-Z", "", "0-9", "", "a-f", "", "A-F", "", "1-9", "", "[:space:]", "", "[:alnum:]", "", "[:alpha:]", "", "[:digit:]", "", "[:blank:]", "", "[:word:]", "", "[:punct:]", "", `\x00-\x7F`, "", " -~", "", `\\`, "", `\[`, "", `\]`, "")
 )
 
 // GuessesLetter reports a pattern with a part of an alphabet, which halves what a letter can be. Two letters ([Tt]) are none.

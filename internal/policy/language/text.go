@@ -264,7 +264,7 @@ func narrows(glob string) bool {
 
 // nameless reports a name without an ending that is no usual file's. It may lie in a folder of secrets, which it does not name.
 func nameless(name string) bool {
-	return !strings.ContainsAny(name, "*?[{/") && !workspace.PlainFile(strings.ToLower(name))
+	return !strings.ContainsAny(name, "*?[{/") && !words.Any(name, "BUILD", "WORKSPACE", "Jenkinsfile") && !workspace.PlainFile(strings.ToLower(name))
 }
 
 // CodeTypes are the types of files, as ripgrep names them, that hold code or text.

@@ -43,7 +43,8 @@ func Passing(rel string) bool {
 	if Made(rel) || passingFiles.MatchString(base) {
 		return true
 	}
-	code := CodeEnds.Has(strings.TrimPrefix(path.Ext(base), "."))
+	ext := strings.TrimPrefix(path.Ext(base), ".")
+	code := CodeEnds.Has(ext) && !reports.Has(ext)
 	for c := range strings.SplitSeq(dir, "/") {
 		if sourceDirs.Has(c) {
 			return false
@@ -66,10 +67,11 @@ var (
 	sourceDirs  = lazy.Words("src lib app internal cmd pkg test tests docs scripts")
 	Rebuilt     = lazy.Words(`node_modules dist build target out coverage .next .turbo .cache .parcel-cache
 		__pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox tmp temp`)
-	outputDirs = lazy.Words(`out .cache .output .terraform .dart_tool .bundle .eggs .stack-work dist-newstyle CMakeFiles .libs .deps
+	outputDirs = lazy.Words(`out obj _build .cache .output .terraform .dart_tool .bundle .eggs .stack-work dist-newstyle CMakeFiles .libs .deps
 		autom4te.cache .ipynb_checkpoints .sass-cache .ccache .wrangler .hypothesis test-results playwright-report
 		storybook-static .phpunit.cache .build DerivedData .zig-cache zig-out .bsp .metals dbt_packages`)
-	passingDirs = lazy.Words("obj log logs cache tmp temp _build")
+	reports     = lazy.Words("html htm md svg css sql log tex php") // what programs write into caches and logs, too
+	passingDirs = lazy.Words("log logs cache tmp temp")
 )
 
 // madeFiles and MadeEnds are names of files that compilers and test runs leave.

@@ -218,7 +218,8 @@ func OwnProgram(lower string) bool {
 		return true
 	}
 	dir := path.Dir(lower)
-	return strings.Contains(dir, "/lib/python3.") || anyBin(dir) || strings.HasSuffix(dir, "/gradle/wrapper") // what gradlew runs, and its settings
+	library := words.Holds(dir+"/", "/lib/python3.", "/lib64/python3.", "/lib/pypy") && !words.Holds(dir, "/build/lib/", "/src/lib/")
+	return library || anyBin(dir) || strings.HasSuffix(dir, "/gradle/wrapper") // what gradlew runs, and its settings
 }
 
 // Unasked reports whether a file tool may write a file of a workspace without asking, by its folded path alone: as
@@ -302,7 +303,7 @@ func anyBin(dir string) bool {
 }
 
 // environmentBin finds the programs of an environment of Python or Ruby that a project has, as tools and people call it.
-var environmentBin = lazy.Pattern(`/(?:\.?(?:virtual|v)env(?:[-_.]?\d[^/]*)?/(?:bin|scripts)|(?:\.?env|\.?conda|(?:\.(?:tox|nox|pixi|conda|devenv|hatch)|__pypackages__|vendor/bundle)/.+)/bin)$`)
+var environmentBin = lazy.Pattern(`/(?:\.?(?:virtual|v)env(?:[-_.\d][^/]*)?/bin|(?:\.venv[^/]*|venv)/scripts|\.(?:tox|nox|pixi|hatch)/.+/scripts|(?:\.?env|\.?conda|(?:\.(?:tox|nox|pixi|conda|devenv|hatch)|__pypackages__|vendor/bundle)/.+)/bin)$`)
 
 // Remove judges a path that is deleted or moved away.
 func (r *Reader) Remove(w Word) {

@@ -70,13 +70,8 @@ url = https://u0:x@git0.example.com/o0/r0.git
 url = https://u0:x@github.com/o0/r0.git
 url = https://u0:x@gitlab.com/o0/r0.git
 url = https://u0:x@bitbucket.org/o0/r0.git
-//registry.npmjs.org/:_authToken=npm_
-      "value": "
-      "sensitive": true
-"https://index.docker.io/v1/": {
-repository = https://upload.pypi.org/legacy/
------END OPENSSH PRIVATE KEY-----
------END RSA PRIVATE KEY-----
+//npm0.example.com/:_authToken=npm_
+-----END
 QyNTUxOQAAACB
 extraheader = AUTHORIZATION: basic
 MAILER_DSN=smtp://u0:x@mail0.example.com:587

@@ -25,8 +25,8 @@ var secretNames = lazy.Words(`.ssh .aws .azure .gnupg .kube .docker .gcloud gclo
 	.secret .token secring.gpg wp-config.php local.settings.json vault_pass.txt vault-pass.txt cookies.txt
 	key.properties wg0.conf sftp.json sftp-config.json .ftpconfig .sentryclirc sentry.properties .clasprc.json rclone.conf .dockerconfigjson mnemonic.txt
 	rootkey.csv accesskeys.csv cypress.env.json .curlrc .wgetrc oauth.json .api_token
-	.cvspass .github_token .openai .anthropic .ngrok.yml .edgerc storagestate.json cookies.json serviceaccountkey.json privkey wireguard.conf wpa_supplicant.conf
-	kube.config docker-config.json pgpass.conf azureprofile.json .private .privatekey .mnemonic .kaggle .snowsql .oci hcloud.toml keystore.properties`)
+	.cvspass .github_token .openai .anthropic .ngrok.yml .edgerc storagestate.json serviceaccountkey.json privkey wireguard.conf wpa_supplicant.conf
+	kube.config docker-config.json pgpass.conf azureprofile.json .privatekey .mnemonic .kaggle .snowsql .oci hcloud.toml keystore.properties`)
 
 // secretBases are names of files with secrets that are ordinary names of
 // directories.
@@ -129,7 +129,7 @@ func inPackage(dir string) bool {
 // packages are directories of code, and examples endings of files that show what a file with secrets looks like.
 var (
 	packages = lazy.Words("src lib internal pkg cmd test tests")
-	examples = lazy.Words("example sample template dist gitkeep gitignore gitattributes keep j2 tf hcl astro po map png jpg svg ico")
+	examples = lazy.Words("example sample template dist gitkeep gitignore gitattributes keep j2")
 )
 
 // keepsSecrets reports a directory whose data are secrets, and whose code is not.
@@ -498,7 +498,7 @@ func startupName(c string) bool {
 var customizes = lazy.Pattern(`^(?:site|user)customize(?:\.|$)`)
 
 // startupLike finds the files by which version managers choose the program that runs (some take a path), and all of lefthook's.
-var startupLike = lazy.Pattern(`^(?:\.[a-z]+-version|\.nvmrc|\.prototools|\.?lefthook(?:-local)?\.(?:ya?ml|toml|jsonc?))$`)
+var startupLike = lazy.Pattern(`^(?:\.(?:python|node|ruby|java|terraform|terragrunt|opentofu|go|perl|swift|bun|deno|lua|erlang|elixir|scala|php|crystal|helm|kubectl|tool)-version|\.nvmrc|\.prototools|\.?lefthook(?:-local)?\.(?:ya?ml|toml|jsonc?))$`)
 
 // AccessPath reports the files that say who may log in or act as administrator.
 func AccessPath(lower string) bool {
