@@ -247,3 +247,17 @@ func TestAdversary_T32_NothingRunsInTheCachesOfConfinedCalls(t *testing.T) {
 		"echo x > .java-version", "echo 20 > .nvmrc", "echo x > lefthook-local.toml", "echo x > .prototools"},
 		[]string{"cd /workspace/approvalbot && ls", "cd internal/confine && ls", "cat .nvmrc", "cd src && node --version"})
 }
+
+// TestAdversary_T32_AWorkspaceBelowAFolderOfCode: which folders are code is said by their names in the workspace, and not by those above it.
+func TestAdversary_T32_AWorkspaceBelowAFolderOfCode(t *testing.T) {
+	t.Parallel()
+	e := engine(t, shipped, func(c *Config) { c.Workspaces = map[string][]string{"main": {"/home/u/src/app"}} })
+	for line, asks := range map[string]bool{
+		"grep -rn export /home/u/src/app": true, "grep -rl '^h' /home/u/src/app/config": true, "cd config && grep -rl '^h' .": true, "grep -rl '^h' src/../config": true,
+		"grep -rl '^h' /home/u/src/app/src": false, "cd src && grep -rl '^h' .": false, "cd src && grep -rl '^h'": false, "grep -rn export src": false,
+	} {
+		c := lineCall(t, line)
+		c.AgentID, c.Bind = "main", &approval.Bind{Workdir: new("/home/u/src/app")}
+		require.Equal(t, asks, judge(e, c).Outcome == approval.OutcomeAsk, line)
+	}
+}

@@ -33,12 +33,14 @@ func (a *Around) Note(w workspace.Word, plain bool) bool {
 // whole judges a search of directories that shows lines, or only tells of them. Outside of folders of code it may tell little:
 // by many searches, each for a letter more, a secret is told that none of them shows.
 func (a *Around) whole(x *command.Call, dirs []workspace.Word, tells bool) (guesses bool) {
-	code := func(d workspace.Word) bool { return d.Kind == workspace.Literal && workspace.HoldsCode(d.Text) }
-	if len(dirs) > 0 && !slices.ContainsFunc(dirs, func(d workspace.Word) bool { return !code(d) }) {
+	if len(dirs) == 0 {
+		dirs = []workspace.Word{{Text: "."}}
+	}
+	if !slices.ContainsFunc(dirs, func(d workspace.Word) bool { return !ofCode(x, d) }) {
 		return false
 	}
 	x.Effects = append(x.Effects, command.Effect{Kind: command.SearchesFor, Count: a.weight()})
-	all := len(dirs) == 0 || slices.ContainsFunc(dirs, func(d workspace.Word) bool { return everywhere(x, d) })
+	all := slices.ContainsFunc(dirs, func(d workspace.Word) bool { return everywhere(x, d) })
 	if all && !a.Visible {
 		inSecret := func(pattern string) bool { return workspace.InSecretLines(pattern, a.Folds) }
 		a.beside = tells && slices.ContainsFunc(a.For, GuessesLetter) || !tells && slices.ContainsFunc(a.For, inSecret)
@@ -49,8 +51,8 @@ func (a *Around) whole(x *command.Call, dirs []workspace.Word, tells bool) (gues
 	return tells && (a.open || slices.ContainsFunc(a.For, vague))
 }
 
-// Places reports a pattern without a word of its own that says at which place of a line it is, as that of a secret is: a short word is
-// none, as files that a search leaves out by itself have most secrets.
+// Places reports a pattern without a word of its own that says at which place of a line it is, as that of a secret is. A short
+// word is none, as files that a search leaves out by itself have most secrets.
 func (a *Around) Places() bool {
 	return slices.ContainsFunc(a.For, func(pattern string) bool { return vague(pattern) && strings.ContainsAny(pattern, "^$=:'\"") })
 }
@@ -58,6 +60,18 @@ func (a *Around) Places() bool {
 // vague reports a pattern without a word of its own, or with a part of an alphabet. One that has no letters at all tells little.
 func vague(pattern string) bool {
 	return anyLetter.MatchString(escapes.ReplaceAllString(pattern, "")) && !workspace.OwnWord(strings.ToLower(pattern)) || GuessesLetter(pattern)
+}
+
+// ofCode reports a directory of the workspace that usually has source code alone, by its names there.
+func ofCode(x *command.Call, d workspace.Word) bool {
+	if d.Kind != workspace.Literal {
+		return false
+	}
+	code := true
+	x.Place.Resolve(d, func(dir string, open bool) {
+		code = code && !open && x.Place.LocalPath(dir) && workspace.HoldsCode(x.Place.Below(dir))
+	})
+	return code
 }
 
 // everywhere reports a word that may be the workspace, or files in any folder of it.
