@@ -23,7 +23,7 @@ import (
 )
 
 // A confined command may write files, as a file tool does. It may not take away what cannot be had back, as policy asks about
-// each removal: these are found when the command has ended, whatever its words were.
+// each removal: these are found when the command has ended, by any words.
 
 // mostCut is how many files a call may cut to less than a tenth of what they were, or give the same content.
 const mostCut = 5
@@ -91,8 +91,15 @@ func (f *losses) add(ch change) {
 // reverted are the files that are what the index has again and were not, if they are more than mostCut: what was not committed is
 // gone.
 func (f *losses) reverted(known map[string]string) (list []change) {
+	if len(f.changed) <= mostCut {
+		return nil
+	}
 	for _, ch := range f.changed {
-		if sum := known[ch.rel]; sum != "" && len(f.changed) > mostCut && !workspace.Passing(ch.rel) && sum == f.blob(f.up, ch.rel, ch.up.Size) && sum != f.blob(f.low, ch.rel, ch.low.Size) {
+		sum := known[ch.rel]
+		if sum == "" || workspace.Passing(ch.rel) {
+			continue
+		}
+		if sum == f.blob(f.up, ch.rel, ch.up.Size) && sum != f.blob(f.low, ch.rel, ch.low.Size) {
 			list = append(list, ch)
 		}
 	}
@@ -151,8 +158,8 @@ func isBlank(r rune) bool {
 	return r == 0 || r == 0xfeff || r == utf8.RuneError || unicode.IsSpace(r)
 }
 
-// kept reports that another file has the content now, under a name that nobody takes for a file to throw away, or that a journal is
-// in its database.
+// kept reports that another file has the content now, under a name that is not [workspace.Passing], or that a journal is in its
+// database.
 func (f *losses) kept(ch change) bool {
 	for _, end := range []string{"-wal", "-journal"} {
 		if database, is := strings.CutSuffix(ch.rel, end); is && f.wrote[database] && f.isDatabase(database) {
@@ -192,18 +199,19 @@ func (f *losses) blob(root int, rel string, size int64) string {
 	if f.left -= size; f.left < 0 {
 		return ""
 	}
-	return blob(root, rel)
+	return blob(root, rel, mostSummed)
 }
 
-// blob is git's name for the content of a file below a directory (gitformat-pack(5), SHA-1); empty if it cannot be read.
-func blob(root int, rel string) string {
+// blob is git's name for the content of a file below a directory (gitformat-pack(5), SHA-1); empty if it cannot be read, or has more
+// bytes than most.
+func blob(root int, rel string, most int64) string {
 	file, err := readable(root, rel)
 	if err != nil {
 		return ""
 	}
 	defer file.Close()
 	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > mostSummed {
+	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
 		return ""
 	}
 	sum := sha1.New()

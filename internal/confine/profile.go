@@ -37,7 +37,8 @@ var (
 )
 
 const (
-	mostMasked = 400 // each is a mount, and with so many a start takes a second
+	mostMasked = 400     // each is a mount, and with so many a start takes a second
+	mostShown  = 1 << 20 // bytes of a secret that is shown if git tracks it: each is read before a command starts
 	memory     = "1073741824"
 )
 
@@ -156,7 +157,7 @@ func (w *Watch) unknown(ctx context.Context) []string {
 		if w.looks.content(rel) != nil {
 			continue
 		}
-		if sum := blob(int(w.root.Fd()), rel); sum != "" {
+		if sum := blob(int(w.root.Fd()), rel, mostShown); sum != "" {
 			sums[rel] = sum
 		}
 	}

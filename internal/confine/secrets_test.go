@@ -36,4 +36,6 @@ func TestK1_SecretsInARepository(t *testing.T) {
 	cat(false)
 	shared.sh(t, shared.ws, `rm .git/index; mv .git/i .git/index; git update-index --no-split-index`)
 	cat(true)
+	shared.sh(t, shared.ws, `head -c 2000000 /dev/zero >>prod.env; git commit -qam large`)
+	cat(false) // it would be read before each call
 }
