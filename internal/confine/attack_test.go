@@ -465,7 +465,7 @@ func TestK2_RepositoriesThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// What the programs of an environment of Python or conda load is as protected as they are, whatever the folder is called.
+// What the programs of an environment of Python or conda load is as protected as they are, however the folder is called.
 func TestK2_EnvironmentsStayAsTheyAre(t *testing.T) {
 	needsConfinement(t)
 	m := newMachine(t)

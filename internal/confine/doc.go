@@ -5,9 +5,9 @@
 // workspace changes while the command runs. Git's own directories in it are mounted read-only. After the last process has
 // died, upper.go judges each name in the upper directory of the overlay. If one of them is protected, or somebody else
 // changed meanwhile what the command changed, all of it goes to a quarantine. So does work that took something away which
-// cannot be had back (lost.go). Else keep.go copies it back, and compares
-// each name once more right before it takes it. Nothing looks into a folder that is closed (see closed): a workspace that
-// has one is refused, and so is a call that leaves one.
+// cannot be had back (lost.go). Else keep.go copies it back, and compares each name once more right before it takes it.
+// Nothing looks into a folder that is closed (see closed): a workspace that has one is refused, and so is a call that
+// leaves one.
 //
 // The mounts hide secrets by their names. So no unconfined command of the asker runs beside a confined one (beside.go); and
 // if another program gives a secret a new name meanwhile, lookout.go has the call ended, its output withheld and its work

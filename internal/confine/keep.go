@@ -344,7 +344,8 @@ func copied(up, low int, name, fresh string, st unix.Stat_t, mode uint32) error 
 }
 
 // ofServers are how attributes begin by which the overlay, file servers and containers give files modes, owners and capabilities.
-var ofServers = []string{ofOverlay, "user.virtfs.", "user.virtiofs.", "user.containers.", "user.rootlesscontainers", "user.fuseoverlayfs.", "user.DOSATTRIB", "user.SMB"}
+var ofServers = []string{ofOverlay, "user.virtfs.", "user.virtiofs.", "user.containers.", "user.rootlesscontainers",
+	"user.fuseoverlayfs.", "user.DOSATTRIB", "user.SMB"}
 
 // strip takes from a file what only the overlay or a call gave it: notes of the kernel and for servers, and set-id bits.
 func strip(dir int, name string, st unix.Stat_t, kept uint32) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What nothing has any more is not taken away, whatever the words of the command were. The workspace has ten tracked files as
+// What is nowhere else is not taken away, by any words of the command. The workspace has ten tracked files as
 // they are in the index (t/1 …), ten that are not tracked (u/1 …), one that is tracked and has another content now, and data.
 func TestLost_WhatCannotBeHadBackStays(t *testing.T) {
 	needsConfinement(t)

@@ -39,7 +39,8 @@ func (g *guard) in(dir place, dirRel, name string) place {
 		return place{Held: true, Git: true}
 	}
 	p.Git = g.repos[join(dirRel, name)]
-	p.Held = p.Held || p.Git || g.envs[join(dirRel, name)] || strings.HasSuffix(p.Under, "/mise/config.toml") || !workspace.Unasked(p.Under) || workspace.Odd(name) || alsoObeyed.Has(lower) || alsoLike.MatchString(lower) ||
+	p.Held = p.Held || p.Git || g.envs[join(dirRel, name)] || !workspace.Unasked(p.Under) || workspace.Odd(name) ||
+		alsoObeyed.Has(lower) || alsoLike.MatchString(lower) || strings.HasSuffix(p.Under, "/mise/config.toml") ||
 		p.Joins && workspace.Odd(g.root+"/"+join(dirRel, name))
 	if !p.Held && len(g.named) > 0 {
 		_, p.Held = g.named[workspace.FoldPath(join(dirRel, name))]

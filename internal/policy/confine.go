@@ -35,7 +35,7 @@ var confinedLocally = finding.OfClass[approval.R0].Or(finding.OfClass[approval.R
 	Without(finding.Of(finding.LoopbackRead))
 
 // removing finds resets and force, and what rebuilds a database, beside [line.Phrases]. What else takes files away is found when
-// the command has ended (internal/confine, lost.go), whatever its words are. This spares a run whose work would be refused, and
+// the command has ended (internal/confine, lost.go), by any words. This spares a run whose work would be refused, and
 // asks about what that does not see: a database is one file, which is only written to.
 var removing = lazy.Pattern(`(?:^|[^a-zA-Z]|[a-z])(?i:` + removalWords + `)(?:$|[^a-z])|(?i:[:.\s]drop|:(?:fresh|undo|refresh|revert|redo|replant)|db:schema:load|[\s:](?:flush|revert|discard)|--(?:fresh|recreate))(?:$|[\s"':])` +
 	`|(?i:(?:drop|delete|truncate)[-_]?all(?:\b[^-]|$)|\.(?:objects|query)\b[^;\n]*\.delete\(\)|flyway\s*clean|\bmigrate\s.*\bzero\b|\bdown\s+--?all\b|database\s+update\s+0\b|goose\s.*\bdown\b|goose\s+down)` +

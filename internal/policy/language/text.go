@@ -195,7 +195,7 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 			printed, tells = true, true
 		case "files-without-match", "c", "count", "count-matches", "q", "quiet":
 			tells = true
-		case "json": // it prints lines, whatever mode is named before
+		case "json": // it prints lines, also after another mode
 			other, shows = true, true
 		case "t", "type":
 			narrow, wide = true, wide || !CodeTypes.Has(t.Word.Text)
