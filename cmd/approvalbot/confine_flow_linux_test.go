@@ -147,6 +147,17 @@ func TestFlow_RunConfined(t *testing.T) {
 	require.FileExists(t, filepath.Join(c.ws, ".envrc"), "a person allowed it as it is")
 	require.Nil(t, c.newest().Confined)
 	require.Contains(t, c.body("/metrics", ""), `approvalbot_confined_total{result="blocked"} 1`)
+	stats, err := c.operator().Stats(c.ctx(), 0)
+	require.NoError(t, err)
+	counts := map[string]int{}
+	for _, n := range stats.ReasonCodes {
+		counts[n.Name] = n.Count
+	}
+	require.Equal(t, 2, counts["runs-confined"], "./frob and the first ./plant")
+	require.Equal(t, 1, counts["tried-confined"])
+	policy, err := c.operator().Policy(c.ctx())
+	require.NoError(t, err)
+	require.Equal(t, "unsure", policy.Confine.Mode)
 
 	// What cannot be had back is not taken away unasked.
 	notes := filepath.Join(c.ws, "notes.txt")
