@@ -158,6 +158,8 @@ func TestFlow_RunConfined(t *testing.T) {
 	policy, err := c.operator().Policy(c.ctx())
 	require.NoError(t, err)
 	require.Equal(t, "unsure", policy.Confine.Mode)
+	require.Equal(t, []string{"agent"}, policy.Confine.Tokens)
+	require.Regexp(t, `Confined:?\s+unsure, calls of agent\n`, c.cli(operatorSecret, nil, "policy", "show").out)
 
 	// What cannot be had back is not taken away unasked.
 	notes := filepath.Join(c.ws, "notes.txt")

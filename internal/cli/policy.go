@@ -149,8 +149,19 @@ func showPolicy(ctx context.Context, a *app.App) error {
 		"Cards go to", p.Routing.Mode+": "+cmp.Or(display.Escape(strings.Join(p.Routing.Targets, ", ")),
 			"no target chat"), "Own requests", p.SelfApproval,
 		"Verifier", map[bool]string{true: "on, fail mode " + p.Verifier.FailMode, false: "off"}[p.Verifier.Enabled],
-		"Classifier", map[bool]string{true: "on", false: "off"}[p.Classifier])
+		"Classifier", map[bool]string{true: "on", false: "off"}[p.Classifier], "Confined", confines(p.Confine))
 	return nil
+}
+
+// confines says which calls run confined, and whose; an agent may have a mode of its own.
+func confines(c api.ConfinePolicy) string {
+	switch {
+	case c.Mode == "off":
+		return c.Mode
+	case len(c.Tokens) == 0:
+		return c.Mode + ", no token may confine (mayConfine)"
+	}
+	return c.Mode + ", calls of " + display.Escape(strings.Join(c.Tokens, ", "))
 }
 
 func reloadPolicy(ctx context.Context, a *app.App) error {
