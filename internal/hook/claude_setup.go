@@ -93,10 +93,16 @@ func (s ClaudeSetup) Alone() (seen string, err error) {
 // moved says that the client works in a folder outside its project: a person may have it go by the settings there, with
 // /cd.
 func (s ClaudeSetup) moved(project string) error {
-	if dir := filepath.Clean(s.Dir); dir != project && !strings.HasPrefix(dir, strings.TrimSuffix(project, "/")+"/") {
+	if !within(s.Dir, project) {
 		return fmt.Errorf("it works in %q, which is not in its project, and may go by the settings of that folder", s.Dir)
 	}
 	return nil
+}
+
+// within reports whether an absolute path is that of a folder or of what is below it, by their names.
+func within(name, dir string) bool {
+	rel, err := filepath.Rel(dir, name)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // relocated says that a person had the client go by the settings of another folder before, with /cd, which no hook is told: it
@@ -237,8 +243,7 @@ func (s ClaudeSetup) Settings(project string) error {
 			return fmt.Errorf("%s is a linked worktree or a submodule, which goes by the settings of another folder", dir)
 		}
 		// In folders of others, in the home and above it, programs make files at all times.
-		holdsHome := strings.HasPrefix(filepath.Clean(s.Home)+"/", dir+"/")
-		if info, err := os.Stat(dir); err == nil && s.Starts && !holdsHome && ofUser(info) && s.later(info) {
+		if info, err := os.Stat(dir); err == nil && s.Starts && !within(s.Home, dir) && ofUser(info) && s.later(info) {
 			return fmt.Errorf("%s was changed while the client started; start it again", dir)
 		}
 		servers := filepath.Join(dir, ".mcp.json")
@@ -282,7 +287,7 @@ func (s ClaudeSetup) Settings(project string) error {
 		}
 	}
 	for _, file := range append(files, more...) {
-		own := filepath.Dir(file) == user || strings.HasPrefix(file, machine+"/")
+		own := filepath.Dir(file) == user || within(file, machine)
 		if err := s.alone(file, own); err != nil {
 			return err
 		}

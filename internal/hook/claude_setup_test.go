@@ -215,6 +215,8 @@ func TestAdversary_K8_SettingsThatChangedSince(t *testing.T) {
 	m.Started = time.Now().Add(-time.Minute)
 	m.env["CLAUDE_PROJECT_DIR"] = m.Home
 	require.NoError(t, m.alone(), "in a home files change at all times")
+	m.Started = time.Unix(1, 0) // every folder was changed since, the root too
+	require.NoError(t, m.alone(), "and above it")
 }
 
 // K8: the client goes on with settings that an agent took away, so what is there is compared with what was.
