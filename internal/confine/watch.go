@@ -321,7 +321,7 @@ func (w *Watch) path(name string) string { return filepath.Join(w.dir, name) }
 
 func (w *Watch) close() {
 	if w.looks != nil {
-		_ = w.looks.file.Close()
+		w.looks.close()
 	}
 	for _, f := range []*os.File{w.call, w.root, w.lock} {
 		if f != nil {

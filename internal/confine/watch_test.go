@@ -5,7 +5,9 @@ package confine
 import (
 	"context"
 	"io"
+	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -78,4 +80,25 @@ func TestWatch_NestedWorkspacesAtOnceAreRefused(t *testing.T) {
 	w.close()
 	_, err = begin(m.state, m.ws)
 	require.ErrorContains(t, err, m.ws+"/pkg")
+}
+
+// The kernel gets each lookout back, though it frees it after close has returned: a user has few (fs.inotify.max_user_instances).
+func TestWatch_LookoutsAreGivenBack(t *testing.T) {
+	m := newMachine(t)
+	root, err := openDir(m.ws)
+	require.NoError(t, err)
+	defer root.Close()
+	text, err := os.ReadFile("/proc/sys/fs/inotify/max_user_instances")
+	require.NoError(t, err)
+	most, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	for range min(most, 1000) + 1 {
+		var l *lookout
+		require.Eventually(t, func() bool {
+			l, err = newLookout(&Watch{Root: m.ws, root: root})
+			return err == nil
+		}, 10*time.Second, time.Millisecond, "the kernel got none back")
+		require.NoError(t, l.add(int(root.Fd()), ".", ""))
+		l.close()
+	}
 }
