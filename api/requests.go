@@ -47,6 +47,7 @@ type Context struct {
 	Unheard         string     `json:"unheard,omitzero" maxLength:"64" doc:"The name of the runtime that asks, if it does not hand the notes of people to its model: people are told so."`
 	Terminal        string     `json:"terminal,omitzero" enum:"open,possible" doc:"The command has a terminal (open) or may have one with GIT_PAGER and GH_PAGER set to cat (possible), and what is typed there later is not asked for. It only makes the answer stricter."`
 	Untracked       *Untracked `json:"untracked,omitzero" doc:"What git could take into a repository although the command's words do not name it, if you look for that. Without it the desk asks for no such file; with it, a git add or git stash in a folder that you did not look at is asked about."`
+	Programs        []string   `json:"programs,omitzero" maxItems:"64" items.maxLength:"256" doc:"Names of programs in the command that your PATH finds in the folder where the agent works: they count as code of the project."`
 	Tool            *Tool      `json:"tool,omitzero" doc:"What a bridge to a tool server knows of the tool."`
 	Confine         []string   `json:"confine,omitzero" maxItems:"8" doc:"The profiles by which you can run the call confined; the desk knows v1. It counts if your token has mayConfine: then the call may be allowed confined, and an approval, a claim and a join are of the same value."`
 	From            *From      `json:"from,omitzero" doc:"Which agent asks, and in which branch and worktree; shown as a claim."`

@@ -105,10 +105,10 @@ func (c consulted) answeredBy(pending, draft, granted approval.Approval, now int
 	shown, wanted := pending.Context, draft.Context
 	leaves := shown.Sandboxed && !wanted.Sandboxed
 	confined := shown.Confine != wanted.Confine || (pending.Confined == nil) != (draft.Confined == nil)
-	seen := shown.Untracked.All()
-	unseen := func(file string) bool { return !slices.Contains(seen, file) }
-	if slices.ContainsFunc(wanted.Untracked.All(), unseen) {
-		return false // people did not see that it takes these files
+	seen := slices.Concat(shown.Untracked.All(), shown.Programs)
+	unseen := func(name string) bool { return !slices.Contains(seen, name) }
+	if slices.ContainsFunc(slices.Concat(wanted.Untracked.All(), wanted.Programs), unseen) {
+		return false // people did not see that it takes these files, or runs these programs of the project
 	}
 	if typed := wanted.Terminal != "" && wanted.Terminal != shown.Terminal; leaves || typed || confined {
 		return false // people saw a call in a sandbox, or one without that terminal

@@ -403,6 +403,49 @@ func TestFlow_AskersTellWhatGitWouldTake(t *testing.T) {
 	require.Contains(t, out, `"permissionDecision":"allow"`, "git ignores it")
 }
 
+// A program that PATH finds in the project is its code, to run and to a hook, also if it came there while a person was asked.
+func TestFlow_AskersTellWhichProgramsAreTheProjects(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "node_modules/.bin")
+	require.NoError(t, os.MkdirAll(bin, 0o700))
+	path := "PATH=" + bin + ":" + os.Getenv("PATH")
+	puts := func(name string) {
+		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\necho its own\n"), 0o700))
+	}
+	puts("which")
+	hooked := func(id, line string) *hooking {
+		body := fmt.Sprintf(`{"session_id":"s1","cwd":%q,"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":%q},"tool_use_id":%q}`, dir, line, id)
+		return r.started(exec.Command("env", append([]string{path, "approvalbot"}, r.hookArgs(r.url, "claude-code", "PreToolUse", "--limit", "1h")...)...), body)
+	}
+	ran := func(id string, argv ...string) *hooking {
+		words := append([]string{path, "APPROVALBOT_SERVER=" + r.url, "APPROVALBOT_TOKEN=" + agentSecret, "approvalbot", "run", "--id", id, "--"}, argv...)
+		cmd := exec.Command("env", words...)
+		cmd.Dir = dir
+		return r.started(cmd, "")
+	}
+	for name, h := range map[string]*hooking{"hook": hooked("hook", "ls; which x"), "run": ran("run", "which", "x")} {
+		_, out := h.output(t)
+		require.Regexp(t, `"permissionDecision":"allow"|its own`, out, name)
+		require.Contains(t, r.askedAs(name).ReasonCodes, "runs-project-code", name)
+	}
+	_, _ = hooked("other", "ls; type x").output(t)
+	require.NotContains(t, r.askedAs("other").ReasonCodes, "runs-project-code")
+
+	for name, start := range map[string]func() *hooking{
+		"uptime": func() *hooking { return hooked("late-hook", "frobnicate; uptime") },
+		"nl":     func() *hooking { return ran("late-run", "sh", "-c", "frobnicate; nl") },
+	} {
+		h := start()
+		card := r.asked("frobnicate; " + name)
+		puts(name)
+		r.tap(r.alice, r.group, card.ID, "Allow once")
+		_, out := h.output(t)
+		require.Contains(t, out+h.stderr.String(), "PATH finds more of its programs in the project; make the same call again", name)
+	}
+}
+
 // A session's yes for git add covers no call that would take a secret, and a call that waits is not joined by one.
 func TestFlow_NoYesCoversAnUntrackedSecret(t *testing.T) {
 	t.Parallel()
@@ -423,6 +466,15 @@ func TestFlow_NoYesCoversAnUntrackedSecret(t *testing.T) {
 	waits = ask("two", "git add -A", false, "/work/.env")
 	require.Equal(t, api.Pending, waits.Status)
 	require.NotEqual(t, waits.ID, ask("joins", "git add -A", false, "/work/b/.env").ID, "people did not see that file")
+	program := func(id string, names ...string) api.Approval {
+		a, err := r.agent().Create(r.ctx(), api.CreateRequest{ID: id, ToolName: "exec", Params: json.RawMessage(`{"command": "frobnicate; pytest; which x", "workdir": "/work"}`),
+			SessionKey: "s", Bind: &api.Bind{Workdir: &dir}, Context: &api.Context{Programs: names}}, api.CreateOptions{})
+		require.NoError(t, err)
+		return a
+	}
+	waits = program("plain")
+	require.Equal(t, waits.ID, program("again").ID)
+	require.NotEqual(t, waits.ID, program("own", "which").ID, "people did not see that it is a program of the project")
 	require.Equal(t, api.Pending, ask("four", "git add .", false, "/work/other/.env").Status)
 	require.Equal(t, api.Pending, ask("five", "git add .", true, "/work/.env2/id_rsa").Status)
 }

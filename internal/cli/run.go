@@ -70,16 +70,18 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv, confined []
 		return notRun(a, app.ExitCode(app.ExitError), err)
 	}
 	req.Bind = call.bind
-	untracked, err := answer.Untracked(ctx, call.Workdir, argv...)
+	path := answer.PathOf(call.environ)
+	around, err := answer.Look(ctx, call.Workdir, path, argv...)
 	req.MustAsk = req.MustAsk || err != nil
-	if confined != nil || untracked != nil {
-		req.Context = &api.Context{Confine: confined, Untracked: untracked}
+	tells := around.Untracked != nil || around.Programs != nil
+	if confined != nil || tells {
+		req.Context = &api.Context{Confine: confined, Untracked: around.Untracked, Programs: around.Programs}
 	}
 	asking, leave := api.Lingering(ctx, withdrawPatience)
 	defer leave()
 	got, err := c.Create(asking, req, api.CreateOptions{})
-	if untracked != nil && knowsNo("context.untracked", err) { // a desk of an older version
-		req.Context, req.MustAsk = &api.Context{Confine: confined}, req.MustAsk || untracked.Any()
+	if tells && (knowsNo("context.untracked", err) || knowsNo("context.programs", err)) { // a desk of an older version
+		req.Context, req.MustAsk = &api.Context{Confine: confined}, req.MustAsk || around.Untracked.Any() || around.Programs != nil
 		got, err = c.Create(asking, req, api.CreateOptions{})
 	}
 	if confined != nil && knowsNo("context.confine", err) {
@@ -110,9 +112,9 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv, confined []
 		return notRun(a, app.ExitCode(app.ExitError), err)
 	}
 	defer exit()
-	if err := answer.Grew(ctx, untracked, call.Workdir, argv...); err != nil {
+	if err := around.Grew(ctx, call.Workdir, path, argv...); err != nil {
 		reportResult(ctx, a, c, got.ID, api.ResultRequest{ClaimID: claim.ClaimID, Status: "failed",
-			Summary: "not run: git could take more files with secrets than before"})
+			Summary: "not run: git could take more files with secrets than before, or more of its programs are the project's"})
 		return notRun(a, app.ExitCode(app.ExitError), err)
 	}
 	if claim.Confined != nil {

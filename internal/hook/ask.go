@@ -169,10 +169,10 @@ func (q *question) create(ctx context.Context) (api.Approval, error) {
 	q.id = req.ID
 	a, err := q.desk.Create(ctx, req, opts)
 	// An older desk does not know these.
-	if x := req.Context; x != nil && (x.From != nil || x.Unheard != "" || x.Confine != nil || x.Untracked != nil) && invalid(err) {
+	if x := req.Context; x != nil && (x.From != nil || x.Unheard != "" || x.Confine != nil || x.Untracked != nil || x.Programs != nil) && invalid(err) {
 		said := *x
-		req.MustAsk = req.MustAsk || x.Untracked.Any()
-		said.Untracked, said.From, said.Unheard, said.Confine, q.call.Confiner = nil, nil, "", nil, nil
+		req.MustAsk = req.MustAsk || x.Untracked.Any() || x.Programs != nil
+		said.Untracked, said.Programs, said.From, said.Unheard, said.Confine, q.call.Confiner = nil, nil, nil, "", nil, nil
 		req.Context = &said
 		a, err = q.desk.Create(ctx, req, opts)
 	}

@@ -38,6 +38,7 @@ type Call struct {
 	Typed         bool     // the command may get a terminal, into which things are typed that no hook sees
 
 	Untracked *api.Untracked // files with secrets that the command could take into a repository; nil if it has no git
+	Programs  []string       // programs of the command that PATH finds in the project, by their names
 	MustAsk   bool           // a person is asked, as that is not known
 
 	Unheard string // the runtime's title, if it hands its model no notes; empty if it does
@@ -106,9 +107,9 @@ func (c Call) Request() api.CreateRequest {
 	if c.Typed {
 		req.Context.Terminal = "possible"
 	}
-	if c.Untracked != nil {
+	if c.Untracked != nil || c.Programs != nil {
 		req.Context = cmp.Or(req.Context, &api.Context{})
-		req.Context.Untracked = c.Untracked
+		req.Context.Untracked, req.Context.Programs = c.Untracked, c.Programs
 	}
 	if how := c.confine(); how != nil {
 		req.Context = cmp.Or(req.Context, &api.Context{})

@@ -95,7 +95,7 @@ func (e *Engine) commandAlone(call approval.Call, words []string) (why []string)
 		return nil
 	}
 	j := e.read(context.Background(), approval.Call{ToolName: "exec", Params: params, Bind: call.Bind,
-		AgentID: call.AgentID, Owner: call.Owner, Context: approval.CallContext{Terminal: call.Context.Terminal, Untracked: call.Context.Untracked}})
+		AgentID: call.AgentID, Owner: call.Owner, Context: approval.CallContext{Terminal: call.Context.Terminal, Untracked: call.Context.Untracked, Programs: call.Context.Programs}})
 	defer e.spent(j)
 	_, why = j.reasons(nil)
 	return why

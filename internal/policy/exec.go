@@ -24,7 +24,7 @@ func (e *Engine) assessExec(j *judging) {
 		j.Found.Add(finding.OpensTerminal)
 	}
 	s.Terminal = terminal != "" || j.Found.Has(finding.OpensTerminal)
-	s.Untracked = j.Call.Context.Untracked
+	s.Untracked, s.Programs = j.Call.Context.Untracked, j.Call.Context.Programs
 	s.AsksCode = e.cfg.ProjectCode != "allow" && !j.bound
 	if !ok {
 		s.Found.Add(finding.MalformedCall)

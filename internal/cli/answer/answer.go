@@ -155,10 +155,11 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 			return s.answer(e.Deny(c, "the hook cannot tell in which directory the call would run, so it was not allowed"))
 		}
 	}
+	var around Around
 	if e.Phase != hook.After {
 		c.From = place(ctx, c.Workdir, c.From)
-		c.Untracked, err = Untracked(ctx, c.Workdir, c.Commands()...)
-		c.MustAsk = err != nil || mentionsSecret(c)
+		around, err = Look(ctx, c.Workdir, os.Getenv("PATH"), c.Commands()...)
+		c.Untracked, c.Programs, c.MustAsk = around.Untracked, around.Programs, err != nil || mentionsSecret(c)
 	}
 	calls, err := runningOf(f.Caller, body)
 	if err == nil && e.Phase == hook.After {
@@ -203,7 +204,7 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 		}
 	}
 	if v.Allow {
-		if err := Grew(ctx, c.Untracked, c.Workdir, c.Commands()...); err != nil {
+		if err := around.Grew(ctx, c.Workdir, os.Getenv("PATH"), c.Commands()...); err != nil {
 			v = hook.Verdict{Why: "approvalbot: " + err.Error()}
 			calls.never(c)
 		}

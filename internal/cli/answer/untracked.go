@@ -103,32 +103,6 @@ func untracked(ctx context.Context, dir, text string, words []string) (*api.Untr
 	return &api.Untracked{Folders: l.folders, Files: l.files, Ignored: l.ignoredFiles}, nil
 }
 
-// Grew looks again, right before a command runs that was allowed with what was found before it asked. An error says that git
-// could take more now.
-func Grew(ctx context.Context, before *api.Untracked, dir string, texts ...string) error {
-	if before == nil || len(before.Folders) == 0 {
-		return nil
-	}
-	now, err := Untracked(ctx, dir, texts...)
-	if err != nil {
-		return errGrew
-	}
-	all := slices.Concat(before.Files, before.Ignored)
-	seen := func(name string) bool { return slices.Contains(all, name) || slices.Contains(before.Folders, name) }
-	for _, name := range slices.Concat(now.Files, now.Ignored, now.Folders) {
-		if !seen(name) {
-			return errGrew
-		}
-	}
-	if before.Ignored != nil && now.Ignored == nil {
-		return errGrew
-	}
-	return nil
-}
-
-var errGrew = errors.New("since it was asked about, git could take more files with secrets into the repository " +
-	"(git status shows them); make the same call again")
-
 // look is one look at what is not tracked.
 type look struct {
 	own                 string // a folder in place of each repository's

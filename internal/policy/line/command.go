@@ -125,6 +125,9 @@ func (s *Reading) program(w workspace.Word) string {
 	if w.Tilde {
 		s.Found.Add(finding.ProgramByPath)
 	}
+	if slices.Contains(s.Programs, w.Text) {
+		s.Found = s.Found.Or(language.Project(&s.Place))
+	}
 	return name
 }
 

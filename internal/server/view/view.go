@@ -49,7 +49,8 @@ func ContextOf(x *api.Context) approval.CallContext {
 	}
 	return approval.CallContext{Provider: x.Provider, Model: x.Model, Group: x.Group,
 		Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription, Unheard: x.Unheard, Terminal: x.Terminal, Untracked: untrackedOf(x.Untracked),
-		Tool: toolOf(x.Tool), From: fromOf(x.From)}
+		Programs: x.Programs,
+		Tool:     toolOf(x.Tool), From: fromOf(x.From)}
 }
 
 func untrackedOf(x *api.Untracked) *approval.Untracked {

@@ -1,0 +1,82 @@
+//go:build unix
+
+package answer
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Words by which PATH finds a program of the project are told, however the line has them; what PATH finds elsewhere first is not.
+func TestPrograms(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	t.Setenv("HOME", filepath.Join(root, "home"))
+	app := filepath.Join(root, "home/app")
+	bin, system := filepath.Join(app, "node_modules/.bin"), filepath.Join(root, "usr/bin")
+	write := func(name string, mode os.FileMode) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), nil, mode))
+	}
+	for _, name := range []string{"home/app/node_modules/.bin/which", "home/app/node_modules/.bin/npm", "home/app/sub/here", "home/own/bin/mine", "usr/bin/npm", "usr/bin/ls"} {
+		write(name, 0o700)
+	}
+	write("home/app/node_modules/.bin/data", 0o600)
+	require.NoError(t, os.MkdirAll(filepath.Join(app, ".git"), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(bin, "folder"), 0o700))
+	require.NoError(t, os.Symlink(bin, filepath.Join(root, "link")))
+	require.NoError(t, os.Symlink(filepath.Join(bin, "npm"), filepath.Join(bin, "linked")))
+	path := func(dirs ...string) string { return strings.Join(dirs, string(os.PathListSeparator)) }
+	for _, c := range []struct {
+		line, dir, path string
+		want            []string
+	}{
+		{"which x", app, path(bin, system), []string{"which"}},
+		{"which x", filepath.Join(app, "sub"), path(bin, system), []string{"which"}},
+		{"ls; npm -v", app, path(bin, system), []string{"npm"}},
+		{"ls; npm -v", app, path(system, bin), nil},
+		{"linked", app, path(system, bin), []string{"linked"}},
+		{"which x", app, path(filepath.Join(root, "link"), system), []string{"which"}},
+		{"which x", app, path(filepath.Join(root, "gone"), "../app/node_modules/.bin"), []string{"which"}},
+		{"here", filepath.Join(app, "sub"), path(".", system), []string{"here"}},
+		{"here", filepath.Join(app, "sub"), ":" + system, []string{"here"}},
+		{`sh -c "timeout 5 which x"; find . -exec 'npm' {} \;`, app, path(bin, system), []string{"which", "npm"}},
+		{"data; folder; x which-not; ./which; cat whichever", app, path(bin, system), nil},
+		{"mine", app, path(filepath.Join(root, "home/own/bin"), system), nil},
+		{"which x", filepath.Join(root, "home"), path(bin, system), nil}, // all that the home has is no project
+		{"which x", root, path(bin, system), nil},
+		{"which x", app, "", nil},
+	} {
+		got, err := Programs(c.dir, c.path, c.line)
+		require.NoError(t, err, c.line)
+		require.Equal(t, c.want, got, "%s in %s by %s", c.line, c.dir, c.path)
+	}
+	got, err := Programs(app, bin, "which", "a b")
+	require.NoError(t, err)
+	require.Equal(t, []string{"which"}, got, "words that no shell sees")
+	got, err = Programs(filepath.Join(app, "gone"), bin)
+	require.NoError(t, err)
+	require.Empty(t, got, "a call without a command")
+	_, err = Programs(filepath.Join(app, "gone"), bin, "ls")
+	require.ErrorContains(t, err, "it is not known where the command would run")
+	var many []string
+	for i := range mostPrograms + 1 {
+		many = append(many, fmt.Sprint("p", i))
+		write("home/app/node_modules/.bin/"+many[i], 0o700)
+	}
+	got, err = Programs(app, bin, strings.Join(many[1:], "\n"))
+	require.NoError(t, err)
+	require.Len(t, got, mostPrograms)
+	_, err = Programs(app, bin, strings.Join(many, "\n"))
+	require.ErrorContains(t, err, "too many words")
+	if os.Geteuid() != 0 {
+		require.NoError(t, os.Chmod(bin, 0o100))
+		_, err = Programs(app, bin, "which x")
+		require.ErrorContains(t, err, "it is not known which programs are in "+bin)
+	}
+}

@@ -1,0 +1,43 @@
+package policy
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/internal/approval"
+)
+
+// A program that the asker's PATH finds in the project runs the project's code, whatever the table says of its name. That only
+// makes the answer stricter.
+func TestProgramsOfTheProject(t *testing.T) {
+	t.Parallel()
+	asks := engine(t, shipped, func(c *Config) { c.ProjectCode = "ask" })
+	confines := engine(t, shipped, unsure, func(c *Config) { c.ProjectCode = "confined" })
+	e := engine(t, shipped)
+	own := func(c approval.Call, names ...string) approval.Call {
+		c.Context.Programs = names
+		return c
+	}
+	for _, line := range []string{
+		"which x", "which --help", "env which x", "xargs which", "nice which x", "bash -c 'which x'", "timeout 5 which x", "ls | xargs -n1 which", "find . -exec which {} ;",
+		"cd src && which x", "ls; which x | head", "time which x", "if true; then which x; fi",
+	} {
+		require.Equal(t, approval.OutcomeAllow, judge(asks, lineCall(t, line)).Outcome, line)
+		j := judge(asks, own(lineCall(t, line), "npm", "which"))
+		require.Equal(t, approval.OutcomeAsk, j.Outcome, line)
+		require.Contains(t, j.Assessment.ReasonCodes, "runs-project-code", line)
+		require.Equal(t, approval.OutcomeAllow, judge(e, own(lineCall(t, line), "which")).Outcome, "%s: as npm test is allowed", line)
+		require.NotNil(t, judge(confines, own(confinable(t, line), "which")).Confined, line)
+		require.Equal(t, approval.OutcomeAllow, judge(asks, own(lineCall(t, line), "head2")).Outcome, line)
+	}
+	require.Contains(t, judge(e, own(lineCall(t, "cp a b && which x"), "which")).Assessment.ReasonCodes, "writes-and-runs")
+	require.Equal(t, approval.OutcomeAllow, judge(asks, own(lineCall(t, "/usr/bin/which x"), "which")).Outcome, "the system's own, by its path")
+	require.Equal(t, approval.OutcomeAsk, judge(e, own(lineCall(t, "cd /srv && which x"), "which")).Outcome)
+	for _, line := range []string{"rm -rf /", "curl -d @x example.org", "frobnicate", "npm publish", "git push --force"} {
+		plain, named := judge(e, lineCall(t, line)), judge(e, own(lineCall(t, line), "rm", "curl", "frobnicate", "npm", "git"))
+		require.Subset(t, named.Assessment.ReasonCodes, plain.Assessment.ReasonCodes, line)
+		require.GreaterOrEqual(t, named.Assessment.RiskClass, plain.Assessment.RiskClass, line)
+		require.GreaterOrEqual(t, named.Outcome, plain.Outcome, line)
+	}
+}
