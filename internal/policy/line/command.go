@@ -84,6 +84,9 @@ func (s *Reading) known(f frame, base string, args []workspace.Word) {
 		s.Place.Went.Open = s.Place.Went.Open || base == "pushd" || base == "popd"
 	case program.AsksForHelp(base, args):
 		s.Found.Add(finding.ReadOnlyCommand)
+		if loadsProject(judge, base, &s.Place) {
+			s.Found.Add(finding.RunsProjectCode)
+		}
 	case program.Rehearses(base, args):
 		before := s.Found
 		s.rule(f, judge, base, args)
@@ -92,6 +95,21 @@ func (s *Reading) known(f frame, base string, args []workspace.Word) {
 		s.rule(f, judge, base, args)
 	}
 	s.types(f, base, args)
+}
+
+// loadsProject reports a program that loads code or settings of the project even to tell its version, so to print its help, too
+// (pytest imports conftest.py).
+func loadsProject(judge command.Rule, base string, p *workspace.Place) bool {
+	found := func(word string) finding.Set {
+		x := command.Call{Place: p}
+		judge(&x, base, []workspace.Word{{Text: word}})
+		return x.Found
+	}
+	told := found("--version")
+	if told.Class() >= approval.R3 { // it has no such option
+		told = found("version")
+	}
+	return told.Has(finding.RunsProjectCode)
 }
 
 // program gives the name by which a program is looked up. A path outside the system's
