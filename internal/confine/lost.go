@@ -29,8 +29,8 @@ import (
 const mostCut = 5
 
 // mostSummed bounds how many bytes are compared with what git or another file has, of one call: some seconds of work. What is
-// not compared is lost.
-const mostSummed = 1 << 30
+// not compared is lost, also if it is only changed.
+var mostSummed int64 = 1 << 30
 
 // lost are the files, not empty, that a call removed or emptied, and of which nothing has the content: no other file that it
 // left, not the repository's index, and no program that makes it again. If it cut more than mostCut files, these are lost, too.
@@ -72,7 +72,7 @@ type losses struct {
 
 func (f *losses) add(ch change) {
 	file, was := kind(ch.up) == unix.S_IFREG, kind(ch.low) == unix.S_IFREG && ch.low.Size > 1 && !workspace.Installed(ch.rel)
-	empty := was && (!file || ch.up.Size == 0 || f.blank(f.up, ch.rel) && !f.blank(f.low, ch.rel))
+	empty := was && (!file || ch.up.Size == 0 || f.blank(f.up, ch.rel) && !f.blank(f.low, ch.rel) || f.left <= 0)
 	if file && !empty {
 		f.puts[ch.up.Size] = append(f.puts[ch.up.Size], ch)
 		f.wrote[ch.rel] = true
@@ -99,7 +99,7 @@ func (f *losses) reverted(known map[string]string) (list []change) {
 		if sum == "" || workspace.Passing(ch.rel) {
 			continue
 		}
-		if sum == f.blob(f.up, ch.rel, ch.up.Size) && sum != f.blob(f.low, ch.rel, ch.low.Size) {
+		if sum == f.blob(f.up, ch.rel, ch.up.Size) && sum != f.blob(f.low, ch.rel, ch.low.Size) || f.left < 0 {
 			list = append(list, ch)
 		}
 	}
@@ -126,6 +126,9 @@ func (f *losses) alike() {
 			if sum != "" && len(list) > mostCut {
 				f.gone = append(f.gone, list...)
 			}
+		}
+		if f.left < 0 {
+			f.gone = append(f.gone, was...)
 		}
 	}
 }

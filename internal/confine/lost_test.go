@@ -113,3 +113,25 @@ func TestLost_WithoutAnIndex(t *testing.T) {
 		})
 	}
 }
+
+// What could not be compared any more counts as lost, so a call cannot use up what is compared first.
+func TestLost_WhatIsNotComparedCounts(t *testing.T) {
+	needsConfinement(t)
+	for name, script := range map[string]string{
+		"blanks":   `for f in d/*; do printf "%$(stat -c %s $f)s" >$f; done`,
+		"alike":    `for f in d/*; do echo one >$f; echo two >>$f; done`,
+		"reverted": `for f in w/*; do seq 9 >$f; done`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.sh(t, m.ws, `mkdir d w; for i in 1 2 3 4 5 6 7; do seq -f "$i line %g" 4 >d/$i; seq 9 >w/$i; done; git add -f w; for f in w/*; do echo more >>$f; done; echo log >a`)
+			before := m.seenFiles()
+			said, code := m.confined(t, `printf '%5000s' '' >x; cat a >>x; mv x a; `+script, summed+"=4096")
+			require.Equal(t, NothingKept, code, said)
+			require.Empty(t, differs(before, m.seenFiles()))
+			said, code = m.confined(t, `seq 99 >d/1`, summed+"=0")
+			require.Equal(t, NothingKept, code, said)
+		})
+	}
+}

@@ -49,6 +49,9 @@ const killedAt = "APPROVALBOT_TEST_KILLED_AT"
 // whileCopied is set to the file of a script that the host runs before the first change of the workspace.
 const whileCopied = "APPROVALBOT_TEST_WHILE_COPIED"
 
+// summed is set to the number of bytes that are compared of what a call takes away.
+const summed = "APPROVALBOT_TEST_SUMMED"
+
 // mayRemove is set where the call may take away files that cannot be had back.
 const mayRemove = "APPROVALBOT_TEST_MAY_REMOVE"
 
@@ -60,6 +63,9 @@ func wrap(args []string) int {
 				fmt.Fprintf(os.Stderr, "%s: %v, %s\n", script, err, out)
 			}
 		}
+	}
+	if n, err := strconv.ParseInt(os.Getenv(summed), 10, 64); err == nil {
+		mostSummed = n
 	}
 	if n := os.Getenv(killedAt); n != "" {
 		left, _ := strconv.Atoi(n)

@@ -70,7 +70,9 @@ func Check(ctx context.Context, state, dir string) error {
 	if err := w.prepare(); err != nil {
 		return err
 	}
-	cmd := overlaid(bwrap, []*Watch{w}, nil, []string{"--unshare-all", "--unshare-user", "--disable-userns", "--bind", "/", "/", "touch", dir + "/.approvalbot-check"})
+	// A name that the workspace cannot have already, as a link that leads elsewhere.
+	cmd := overlaid(bwrap, []*Watch{w}, nil, []string{"--unshare-all", "--unshare-user", "--disable-userns", "--ro-bind", "/", "/", "--bind", dir, dir,
+		"mkdir", dir + "/" + w.fresh})
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &said, &said, []string{"PATH=/usr/bin:/bin"}
 	runtime.LockOSThread()
@@ -83,7 +85,7 @@ func Check(ctx context.Context, state, dir string) error {
 	if err != nil {
 		return fmt.Errorf("%s (%s)", lacks(err, own), strings.TrimSpace(said.String()+" "+err.Error()))
 	}
-	if _, err := os.Lstat(own + "/call/upper/.approvalbot-check"); err != nil {
+	if _, err := os.Lstat(own + "/call/upper/" + w.fresh); err != nil {
 		return fmt.Errorf("an overlay on %s did not keep what was written in it (%w); if %s is not on ext4, xfs or "+
 			"btrfs, set XDG_STATE_HOME to a folder that is", dir, err, state)
 	}

@@ -33,6 +33,18 @@ func needsConfinement(t *testing.T) {
 	}
 }
 
+// The trial makes a name that a workspace cannot have: it follows no link of a repository out of it.
+func TestCheck_LeavesNothing(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	outside := filepath.Join(m.home, "made")
+	require.NoError(t, os.Symlink(outside, filepath.Join(m.ws, ".approvalbot-check")))
+	before := m.seenFiles()
+	require.NoError(t, Check(t.Context(), m.state, m.ws))
+	require.Empty(t, differs(before, m.seenFiles()))
+	require.NoFileExists(t, outside)
+}
+
 // wrapped is the wrapper's process for a script in the workspace, not started yet.
 func (m machine) wrapped(script string, env ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", m.state, m.ws, "sh", "-c", script)
