@@ -471,11 +471,33 @@ func TestK2_EnvironmentsStayAsTheyAre(t *testing.T) {
 	m := newMachine(t)
 	m.sh(t, m.ws, `mkdir -p tools/py/lib/python3/encodings box/lib box/conda-meta && touch tools/py/pyvenv.cfg`)
 	for _, script := range []string{`echo x >tools/py/lib/python3/encodings/__init__.py`, `echo x >box/lib/libx.so`, `mv box box2`, `rm -r box`, `echo x >tools/py/new`,
-		`mkdir -p e/conda-meta; echo x >e/conda-meta/state`, `echo x >shell.nix`, `mkdir -p src/sitecustomize; echo x >src/sitecustomize/__init__.py`, `echo tools >.venv`, `echo ../../x >.java-version`, `echo x >lefthook-local.toml`, `mkdir -p .lsp; echo x >.lsp/config.edn`, `echo x >.miserc.toml`, `mkdir mise; echo x >mise/config.toml`, `mkdir -p _opam/.opam-switch; echo x >_opam/.opam-switch/environment`,
+		`mkdir -p e/conda-meta; echo x >e/conda-meta/state`, `echo x >shell.nix`, `mkdir -p src/sitecustomize; echo x >src/sitecustomize/__init__.py`, `echo tools >.venv`, `echo ../../x >.java-version`, `echo x >lefthook-local.toml`, `mkdir -p .lsp; echo x >.lsp/config.edn`, `echo x >.miserc.toml`, `mkdir .volta; echo {} >.volta/hooks.json`, `mkdir mise; echo x >mise/config.toml`, `mkdir -p _opam/.opam-switch; echo x >_opam/.opam-switch/environment`,
 		`mkdir -p e/lib/python3.11; echo x >e/lib/python3.11/os.py`} {
 		m.refused(t, ".", script, "may not change without asking")
 	}
 	said, code := m.confined(t, `mkdir tools/lib; echo x >tools/lib/x; echo x >config.toml`)
+	require.Equal(t, 0, code, said)
+	m = newMachine(t)
+	m.sh(t, m.ws, `mkdir -p bin lib/foo && touch pyvenv.cfg bin/activate`) // the workspace itself is one
+	for _, script := range []string{`echo x >>bin/activate`, `echo x >bin/new`, `echo x >lib/foo/x.so`, `mkdir share; echo x >share/x`} {
+		m.refused(t, ".", script, "may not change without asking")
+	}
+	said, code = m.confined(t, `mkdir src; echo x >src/x; echo x >main.py`)
+	require.Equal(t, 0, code, said)
+}
+
+// A call leaves no more folders than the kernel lets the user watch, as no later call would run.
+func TestK4_FoldersStayFewEnoughToBeWatched(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	limit := filepath.Join(m.home, "watches")
+	require.NoError(t, os.WriteFile(limit, []byte("300\n"), 0o644))
+	said, code := m.confined(t, `mkdir $(seq 40)`, watched+"="+limit)
+	require.Equal(t, 0, code, said)
+	said, code = m.confined(t, `mkdir $(seq 41 341)`, watched+"="+limit)
+	require.Equal(t, NothingKept, code, said)
+	require.Contains(t, said, "more folders than the kernel lets this user watch (300)")
+	said, code = m.confined(t, `rmdir $(seq 40); mkdir x`, watched+"="+limit)
 	require.Equal(t, 0, code, said)
 }
 
@@ -484,8 +506,8 @@ func TestK5_FoldersOfPathStayAsTheyAre(t *testing.T) {
 	needsConfinement(t)
 	m := newMachine(t)
 	m.sh(t, m.ws, `mkdir -p bin opt/progs target/debug scripts; ln -s opt/progs progs; echo x >scripts/tool.sh; ln -s ../scripts/tool.sh bin/tool; ln -s $PWD ../lk`)
-	path := "PATH=.::" + m.ws + "/bin:progs:later/bin:" + m.home + "/lk/by/link:no/../tt:target/debug:" + os.Getenv("PATH")
-	for _, script := range []string{`echo x >bin/ls`, `echo evil >scripts/tool.sh`, `mkdir -p by/link; echo x >by/link/ls`, `mkdir tt no; echo x >tt/ls`, `echo x >opt/progs/ls`, `mkdir -p later/bin; echo x >later/bin/ls`, `mv opt opt2`} {
+	path := "PATH=.::" + m.ws + "/bin:progs:later/bin:" + m.home + "/lk/by/link:no/../tt:target/debug:~" + strings.TrimPrefix(m.ws, m.home) + "/tilde/bin:" + os.Getenv("PATH")
+	for _, script := range []string{`echo x >bin/ls`, `echo evil >scripts/tool.sh`, `mkdir -p by/link; echo x >by/link/ls`, `mkdir tt no; echo x >tt/ls`, `echo x >opt/progs/ls`, `mkdir -p later/bin; echo x >later/bin/ls`, `mkdir -p tilde/bin; echo x >tilde/bin/ls`, `mv opt opt2`} {
 		said, code := m.confined(t, script, path)
 		require.Equal(t, NothingKept, code, "%s: %s", script, said)
 	}

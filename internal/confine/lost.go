@@ -165,7 +165,8 @@ func isBlank(r rune) bool {
 // database.
 func (f *losses) kept(ch change) bool {
 	for _, end := range []string{"-wal", "-journal"} {
-		if database, is := strings.CutSuffix(ch.rel, end); is && f.wrote[database] && f.isDatabase(database) {
+		database, is := strings.CutSuffix(ch.rel, end)
+		if is && f.wrote[database] && f.begins(f.up, database, databases) && f.begins(f.low, ch.rel, journals) {
 			return true
 		}
 	}
@@ -185,16 +186,22 @@ func (f *losses) kept(ch change) bool {
 	return sum != "" && f.has[size][sum]
 }
 
-// isDatabase reports one of SQLite, by how it begins (sqlite.org/fileformat.html).
-func (f *losses) isDatabase(rel string) bool {
-	file, err := readable(f.up, rel)
+// How a database of SQLite begins, and its journals of both kinds (sqlite.org/fileformat.html).
+var (
+	databases = []string{"SQLite format 3\x00"}
+	journals  = []string{"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", "\x37\x7f\x06\x82", "\x37\x7f\x06\x83"}
+)
+
+// begins reports a file that begins with one of some texts.
+func (f *losses) begins(root int, rel string, with []string) bool {
+	file, err := readable(root, rel)
 	if err != nil {
 		return false
 	}
 	defer file.Close()
 	var head [16]byte
-	_, err = io.ReadFull(file, head[:])
-	return err == nil && string(head[:]) == "SQLite format 3\x00"
+	n, _ := io.ReadFull(file, head[:])
+	return slices.ContainsFunc(with, func(text string) bool { return strings.HasPrefix(string(head[:n]), text) })
 }
 
 // blob is [blob] as long as there is something left to be compared.

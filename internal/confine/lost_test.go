@@ -46,6 +46,7 @@ func TestLost_WhatCannotBeHadBackStays(t *testing.T) {
 		"a few get the same content":           {`for f in u/1 u/2 u/3; do cp long $f; done`, ""},
 		"build output, logs and journals":      {`rm -r build/a node_modules obj app.log x.o; echo x >>data.db; rm data.db-wal`, ""},
 		"what is called as a journal":          {`echo y >>text; rm text-wal`, `"text-wal"`},
+		"what is called so, and its database":  {`printf 'SQLite format 3\0' >text; rm text-wal`, `"text-wal"`},
 		"blanks that were there":               {`touch blank; chmod 600 blank; echo >blank`, ""},
 		"a copy of what is reverted":           {`mkdir v; cp w/* v; for i in 1 2 3 4 5 6; do seq -f "$i line %g" 40 >w/$i; done`, ""},
 		"marks that are no text":               {`for f in u/1 u/2; do head -c 500 /dev/zero | tr '\0' '\377' >$f; done`, `"u/1", "u/2"`},
@@ -64,7 +65,7 @@ func TestLost_WhatCannotBeHadBackStays(t *testing.T) {
 			m := newMachine(t)
 			m.sh(t, m.ws, `mkdir t u build node_modules node_modules/p obj; for i in 1 2 3 4 5 6 7 8 9 10; do
 seq -f "$i line %g" 40 >t/$i; seq -f "$i line %g of another" 40 >u/$i; done; echo first >changed; echo x >build/rules.mk; mkdir w; cp t/[1-9] w; git add -f t w changed build/rules.mk; for f in w/*; do echo more >>$f; done; seq 99 >changed; echo y >>build/rules.mk; seq 88 >long; : >nothing
-for f in build/a node_modules/p/x obj/y app.log data.db-wal text-wal text x.o; do echo x >$f; done; printf 'SQLite format 3\0' >data.db; printf '\n\n' >blank; mkdir cache; echo x >cache/lru.py; echo x >cache/data
+for f in build/a node_modules/p/x obj/y app.log data.db-wal text-wal text x.o; do echo x >$f; done; printf 'SQLite format 3\0' >data.db; printf '\067\177\006\202wal' >data.db-wal; printf '\n\n' >blank; mkdir cache; echo x >cache/lru.py; echo x >cache/data
 echo 12345 >shut; touch -r u/1 shut; chmod 0 shut`)
 			was := m.seenFiles()
 			said, code := m.confined(t, a.script)

@@ -52,6 +52,9 @@ const whileCopied = "APPROVALBOT_TEST_WHILE_COPIED"
 // summed is set to the number of bytes that are compared of what a call takes away.
 const summed = "APPROVALBOT_TEST_SUMMED"
 
+// watched is set to a file with the number of folders that the user may watch.
+const watched = "APPROVALBOT_TEST_WATCHED"
+
 // mayRemove is set where the call may take away files that cannot be had back.
 const mayRemove = "APPROVALBOT_TEST_MAY_REMOVE"
 
@@ -63,6 +66,9 @@ func wrap(args []string) int {
 				fmt.Fprintf(os.Stderr, "%s: %v, %s\n", script, err, out)
 			}
 		}
+	}
+	if file := os.Getenv(watched); file != "" {
+		watchesFile = file
 	}
 	if n, err := strconv.ParseInt(os.Getenv(summed), 10, 64); err == nil {
 		mostSummed = n

@@ -54,10 +54,13 @@ func (g *guard) top() place {
 }
 
 var (
+	// envParts are the folders of an environment of Python or conda that has its programs and what they load.
+	envParts = lazy.Words("bin Scripts lib Lib lib64 Library share etc conda-meta")
+
 	// alsoObeyed are files and folders that others obey and policy's names do not have: of editors, agents, CI, linters
 	// that run what their settings say, what an .envrc that is allowed reads again, and Python's compiled files: it runs
 	// them instead of the sources that people read.
-	alsoObeyed = lazy.Words(`.helix .agent .qoder .lingma iflow.md replit.md .replit .idx .gitpod.yml .taskcluster.yml .cirrus.star .drone.star
+	alsoObeyed = lazy.Words(`.helix .volta .agent .qoder .lingma iflow.md replit.md .replit .idx .gitpod.yml .taskcluster.yml .cirrus.star .drone.star
 		.drone.jsonnet .packit.yaml .copr .azuredevops .theia .nova .vim .ycm_extra_conf.py .pylintrc .autoenv_leave.zsh prek.toml hk.pkl
 		captainhook.json .claude-plugin .lsp.json .antigravity .codebuddy .iflow replit.nix .gitpod .ona .codesandbox
 		.harness .evergreen.yml .prow.yaml .pipelines flake.nix devenv.nix .dir-locals-2.el .repo __pycache__

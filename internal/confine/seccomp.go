@@ -18,12 +18,24 @@ import (
 // of 32-bit programs, end the process.
 var audited = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
 
-// The sockets that may be made are of these families, as others, such as vsock, have no namespace, and of these protocols: for
-// others the kernel loads modules, or logs what they are sent.
-var (
-	internet = []uint32{0, unix.IPPROTO_ICMP, unix.IPPROTO_TCP, unix.IPPROTO_UDP, unix.IPPROTO_ICMPV6, unix.IPPROTO_MPTCP}
-	netlink  = []uint32{unix.NETLINK_ROUTE, unix.NETLINK_KOBJECT_UEVENT}
+// made are the sockets that may be made beside those of Unix: of these families, as others, such as vsock, have no namespace, and
+// of these types and protocols together: for others the kernel loads modules, or logs what they are sent.
+var made = slices.Concat(
+	triples(unix.AF_INET, unix.SOCK_STREAM, 0, unix.IPPROTO_TCP, unix.IPPROTO_MPTCP),
+	triples(unix.AF_INET, unix.SOCK_DGRAM, 0, unix.IPPROTO_UDP, unix.IPPROTO_ICMP),
+	triples(unix.AF_INET6, unix.SOCK_STREAM, 0, unix.IPPROTO_TCP, unix.IPPROTO_MPTCP),
+	triples(unix.AF_INET6, unix.SOCK_DGRAM, 0, unix.IPPROTO_UDP, unix.IPPROTO_ICMPV6),
+	triples(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE, unix.NETLINK_KOBJECT_UEVENT),
+	triples(unix.AF_NETLINK, unix.SOCK_DGRAM, unix.NETLINK_ROUTE, unix.NETLINK_KOBJECT_UEVENT),
 )
+
+// triples are the sockets of a family and type, each as one number: the family from bit 16, the type from bit 12, the protocol.
+func triples(family, kind uint32, protocols ...uint32) (all []uint32) {
+	for _, protocol := range protocols {
+		all = append(all, family<<16|kind<<12|protocol)
+	}
+	return all
+}
 
 // refused are system calls that reach the kernel where ordinary programs do not need to, or another
 // process: pid 1 is bwrap, by the same user.
@@ -94,34 +106,31 @@ func filter() ([]byte, error) {
 
 // sockets lets the sockets through that may be made.
 func sockets() []bpf.Instruction {
-	refuse := bpf.RetConstant{Val: fail | uint32(unix.EPROTONOSUPPORT)}
-	of := func(protocols []uint32) (out []bpf.Instruction) {
-		out = append(out, bpf.LoadAbsolute{Off: offsetThird, Size: 4})
-		for i, p := range protocols {
-			out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: p, SkipTrue: uint8(len(protocols) - i)})
-		}
-		return append(out, refuse, bpf.RetConstant{Val: allow})
-	}
-	// For another type the kernel loads a module, and SOCK_PACKET it notes in its log.
-	inet := append([]bpf.Instruction{
-		bpf.LoadAbsolute{Off: offsetSecond, Size: 4},
-		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf}, // SOCK_TYPE_MASK of linux/net.h
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1},
-		bpf.JumpIf{Cond: bpf.JumpLessOrEqual, Val: unix.SOCK_RAW, SkipTrue: 1},
-		bpf.RetConstant{Val: fail | uint32(unix.ESOCKTNOSUPPORT)},
-	}, of(internet)...)
-	link := of(netlink)
-	n := uint8(len(inet))
+	refuse, pass := bpf.RetConstant{Val: fail | uint32(unix.EPROTONOSUPPORT)}, bpf.RetConstant{Val: allow}
 	out := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: offsetFirst, Size: 4},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET, SkipTrue: 5},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET6, SkipTrue: 4},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_NETLINK, SkipTrue: 3 + n},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 1},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.AF_UNIX, SkipTrue: 1},
+		pass,
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET, SkipTrue: 3},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET6, SkipTrue: 2},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_NETLINK, SkipTrue: 1},
 		bpf.RetConstant{Val: fail | uint32(unix.EAFNOSUPPORT)},
-		bpf.RetConstant{Val: allow},
+		bpf.ALUOpConstant{Op: bpf.ALUOpShiftLeft, Val: 16},
+		bpf.TAX{},
+		bpf.LoadAbsolute{Off: offsetSecond, Size: 4},
+		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf}, // SOCK_TYPE_MASK of linux/net.h
+		bpf.ALUOpConstant{Op: bpf.ALUOpShiftLeft, Val: 12},
+		bpf.ALUOpX{Op: bpf.ALUOpOr},
+		bpf.TAX{},
+		bpf.LoadAbsolute{Off: offsetThird, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpLessOrEqual, Val: 0xfff, SkipTrue: 1},
+		refuse,
+		bpf.ALUOpX{Op: bpf.ALUOpOr},
 	}
-	out = append(append(out, inet...), link...)
+	for i, socket := range made {
+		out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: socket, SkipTrue: uint8(len(made) - i)})
+	}
+	out = append(out, refuse, pass)
 	return append([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_SOCKET, SkipTrue: uint8(len(out))}}, out...)
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -32,6 +33,8 @@ type judgement struct {
 	left      bool // a socket or a pipe that the call made or changed, which is not copied
 	took      bool // one of the host's is gone
 	folders   int
+	made      int // of these
+	watches   int // see mostWatches
 	names     int // that the call left or removed; a long one counts several times
 	plan
 }
@@ -60,7 +63,7 @@ const mostFolders = 20_000
 // judge looks at each name that a call made, changed or removed. It changes nothing. Symbolic links are protected, each of
 // them: where one leads depends on other links and on folders, which later commands change without a question.
 func (w *Watch) judge(upper int) (*judgement, error) {
-	j := &judgement{guard: &w.guard, before: w.before, began: w.began, protected: map[string]bool{}, meanwhile: map[string]bool{}}
+	j := &judgement{guard: &w.guard, before: w.before, began: w.began, watches: mostWatches(), protected: map[string]bool{}, meanwhile: map[string]bool{}}
 	var top, low unix.Stat_t
 	if err := unix.Fstat(upper, &top); err != nil || closed(top) {
 		return nil, errors.New("the call made the workspace itself unreadable (chmod)")
@@ -81,6 +84,15 @@ func (w *Watch) judge(upper int) (*judgement, error) {
 	}
 	return j, nil
 }
+
+// mostWatches is how many folders the kernel lets a user watch, as each call watches all; 0 if that is not known.
+func mostWatches() int {
+	text, _ := os.ReadFile(watchesFile)
+	most, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return most
+}
+
+var watchesFile = "/proc/sys/fs/inotify/max_user_watches"
 
 // something is an error if the call did anything at all.
 func (w *Watch) something(upper int) error {
@@ -236,6 +248,12 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 	case unix.S_IFDIR:
 		if err := j.countFolder(); err != nil {
 			return err
+		}
+		if !wasDir {
+			j.made++
+		}
+		if j.watches > 0 && len(j.before.dirs)+j.made > j.watches {
+			return fmt.Errorf("the workspace would have more folders than the kernel lets this user watch (%d), so no later call could be confined", j.watches)
 		}
 		hidden, err := opaque(up, name)
 		if err != nil {

@@ -131,8 +131,13 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 		p.Held, p.Git = true, true
 		w.out.Repos[rel] = true
 	}
-	if rel != "" && (has("pyvenv.cfg") || has("conda-meta")) {
+	switch isEnv := has("pyvenv.cfg") || has("conda-meta"); {
+	case isEnv && rel != "":
 		w.out.envs[rel] = true
+	case isEnv: // the workspace itself, which also has what the agent works on
+		for _, part := range envParts.List() {
+			w.out.envs[part] = true
+		}
 	}
 	found, isLeaf := w.out.found(), !p.Git
 	for _, d := range all {

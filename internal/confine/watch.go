@@ -226,7 +226,9 @@ func (w *Watch) onPath(c Call) {
 			if dir == "" || dir == "." {
 				continue // any folder
 			}
-			if !filepath.IsAbs(dir) {
+			if rest, is := strings.CutPrefix(dir, "~/"); is { // bash takes it for the home
+				dir = filepath.Join(os.Getenv("HOME"), rest)
+			} else if !filepath.IsAbs(dir) {
 				dir = filepath.Join(c.Dir, dir)
 			}
 			dir, _, _ = trail(filepath.Clean(dir))

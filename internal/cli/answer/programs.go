@@ -35,7 +35,9 @@ func Programs(dir, list string, texts ...string) (found []string, err error) {
 	var places []string
 	names, own := map[string]bool{}, map[string]bool{}
 	for _, entry := range filepath.SplitList(list) {
-		if !filepath.IsAbs(entry) {
+		if rest, is := strings.CutPrefix(entry, "~/"); is { // bash takes it for the home
+			entry = filepath.Join(os.Getenv("HOME"), rest)
+		} else if !filepath.IsAbs(entry) {
 			entry = filepath.Join(dir, entry)
 		}
 		at, err := filepath.EvalSymlinks(entry)

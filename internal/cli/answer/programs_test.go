@@ -44,6 +44,7 @@ func TestPrograms(t *testing.T) {
 		{"which x", app, path(filepath.Join(root, "link"), system), []string{"which"}},
 		{"which x", app, path(filepath.Join(root, "gone"), "../app/node_modules/.bin"), []string{"which"}},
 		{"here", filepath.Join(app, "sub"), path(".", system), []string{"here"}},
+		{"which x", app, path("~/app/node_modules/.bin", system), []string{"which"}},
 		{"here", filepath.Join(app, "sub"), ":" + system, []string{"here"}},
 		{`sh -c "timeout 5 which x"; find . -exec 'npm' {} \;`, app, path(bin, system), []string{"which", "npm"}},
 		{"data; folder; x which-not; ./which; cat whichever", app, path(bin, system), nil},
