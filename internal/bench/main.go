@@ -25,6 +25,7 @@ var measurements = []struct {
 	{"evaluate", evaluate},
 	{"settled", settled},
 	{"policy", policyAlone},
+	{"confine", confined},
 	{"web", pages},
 	{"chat", roundTrips},
 	{"resolve", throughput},

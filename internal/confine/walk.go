@@ -118,6 +118,9 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 		return err
 	}
 	all, err := entries(fd)
+	if errors.Is(err, unix.ENOENT) && rel != "" {
+		return nil // removed meanwhile, as git gc does; one that gets its name is noticed
+	}
 	if err != nil {
 		return fmt.Errorf("list %q: %w", rel, err)
 	}

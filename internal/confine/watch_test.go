@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -101,4 +102,22 @@ func TestWatch_LookoutsAreGivenBack(t *testing.T) {
 		require.NoError(t, l.add(int(root.Fd()), ".", ""))
 		l.close()
 	}
+}
+
+// A folder that another program removes while the workspace is listed is none of it (git gc does so after a commit).
+func TestWatch_AFolderGoesWhileItIsListed(t *testing.T) {
+	m := newMachine(t)
+	w, err := begin(m.state, m.ws)
+	require.NoError(t, err)
+	defer w.close()
+	dir := filepath.Join(m.ws, "sub")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	sub, err := openDir(dir)
+	require.NoError(t, err)
+	defer sub.Close()
+	require.NoError(t, os.Remove(dir))
+	listing := walker{guard: &w.guard, out: newList(), looks: w.looks}
+	require.NoError(t, listing.dir(int(sub.Fd()), "sub", w.guard.top(), 1))
+	require.Empty(t, listing.out.secrets)
+	require.NoError(t, w.drop())
 }
