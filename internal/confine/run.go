@@ -166,7 +166,7 @@ func Run(ctx context.Context, c Call) (status, changed int, err error) {
 		}
 	}
 	if err == nil {
-		status, err = c.start(ctx, bwrap, rules, homes[0], watches, func() ([]string, error) {
+		status, err = c.start(ctx, bwrap, rules, homes[0], watches, func(copied map[string]int) ([]string, error) {
 			var lists []*list
 			for _, w := range watches {
 				if err := w.list(ctx); err != nil {
@@ -184,7 +184,7 @@ func Run(ctx context.Context, c Call) (status, changed int, err error) {
 				w.protect(obeyed)
 				w.Secrets = slices.DeleteFunc(w.Secrets, func(rel string) bool { return slices.Contains(c.Readable, filepath.Base(rel)) })
 			}
-			return c.arguments(ctx, homes, watches)
+			return c.arguments(ctx, homes, watches, copied)
 		})
 	}
 	if err != nil {
@@ -361,7 +361,7 @@ func (c *Call) refused(dir string, homes []string) error {
 
 // start runs bwrap and waits until the last process in it has died. While the overlays are mounted, prepare finds what else
 // bwrap is told: it reads that at last, and starts the command after that.
-func (c Call) start(ctx context.Context, program string, rules []byte, home string, watches []*Watch, prepare func() ([]string, error)) (int, error) {
+func (c Call) start(ctx context.Context, program string, rules []byte, home string, watches []*Watch, prepare func(copied map[string]int) ([]string, error)) (int, error) {
 	var files []*os.File
 	defer func() {
 		for _, f := range files {
@@ -387,6 +387,13 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 		c.Argv...)
 	cmd := overlaid(program, watches, passed, words)
 	cmd.Env = c.environ(home)
+	copied := map[string]int{}
+	for _, name := range settings.List() {
+		if f := toCopy("/etc/" + name); f != nil {
+			copied[name] = 3 + len(cmd.ExtraFiles)
+			files, cmd.ExtraFiles = append(files, f), append(cmd.ExtraFiles, f)
+		}
+	}
 	// Pipes of our own, no descriptor of the caller's.
 	cmd.Stdout, cmd.Stderr = output{ctx, watches, c.Stdout}, output{ctx, watches, c.Stderr}
 	stdin, err := cmd.StdinPipe()
@@ -402,7 +409,7 @@ func (c Call) start(ctx context.Context, program string, rules []byte, home stri
 	_, _ = pipes[0][1].Close(), pipes[2][0].Close()
 	var first struct{} // bwrap says that it has made its namespaces
 	status := json.NewDecoder(report)
-	told, err := prepare()
+	told, err := prepare(copied)
 	if err == nil {
 		_, err = io.WriteString(arguments, strings.Join(told, "\x00")+"\x00")
 		err = errors.Join(err, arguments.Close())
