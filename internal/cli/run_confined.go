@@ -83,7 +83,7 @@ func runConfined(ctx context.Context, a *app.App, c *api.Client, id string, clai
 		result.Confined.Blocked = append(append(result.Confined.Blocked, refused.Names...), refused.Lost...)
 		result.Summary = "nothing of its work was kept" + refused.Because()
 	}
-	result.Confined.Blocked = atMost(result.Confined.Blocked, 64<<10)
+	result.Confined.Blocked = atMost(result.Confined.Blocked, 16<<10)
 	reportResult(ctx, a, c, id, result)
 	if err != nil {
 		fmt.Fprintf(a.Stderr, "approvalbot: %s\n", app.Sentence(err))
@@ -95,7 +95,7 @@ func runConfined(ctx context.Context, a *app.App, c *api.Client, id string, clai
 	return app.ExitCode(status)
 }
 
-// atMost gives the first names that have no more bytes together: a report that is too large would not arrive, and then
+// atMost gives the first names that have no more bytes together, of which JSON makes six times as many at most: a report that is too large would not arrive, and then
 // the same command would run confined again.
 func atMost(names []string, bytes int) []string {
 	for i, name := range names {

@@ -3,7 +3,9 @@
 package confine
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -513,4 +515,30 @@ func TestK5_FoldersOfPathStayAsTheyAre(t *testing.T) {
 	}
 	said, code := m.confined(t, `echo x >target/debug/app; echo x >tools/x`, path)
 	require.Equal(t, 0, code, said)
+}
+
+// Who may read, write and remove files stays as it was: a call that writes a file anew does not take its access control list away,
+// and no folder loses the bit by which others remove only their own files.
+func TestK2_WhoMayStaysAsItWas(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.ws, `echo x >a.txt; echo x >b.txt; chmod 644 a.txt; mkdir shared; chmod 1777 shared`)
+	var list bytes.Buffer // acl(5), as linux/posix_acl_xattr.h has it
+	_ = binary.Write(&list, binary.LittleEndian, uint32(2))
+	for _, e := range []struct {
+		Tag, Perm uint16
+		ID        uint32
+	}{{1, 6, 1<<32 - 1}, {2, 0, 12345}, {4, 4, 1<<32 - 1}, {16, 4, 1<<32 - 1}, {32, 4, 1<<32 - 1}} {
+		_ = binary.Write(&list, binary.LittleEndian, e)
+	}
+	require.NoError(t, unix.Setxattr(filepath.Join(m.ws, "a.txt"), "system.posix_acl_access", list.Bytes(), 0))
+	for _, script := range []string{`cp a.txt t; mv -f t a.txt`, `rm a.txt; echo x >a.txt`, `chmod 777 shared`} {
+		m.refused(t, ".", script, "may not change without asking")
+	}
+	said, code := m.confined(t, `cp b.txt t; mv -f t b.txt; echo more >>a.txt; chmod 1770 shared; echo x >shared/x`)
+	require.Equal(t, 0, code, said)
+	var buf [100]byte
+	n, err := unix.Lgetxattr(filepath.Join(m.ws, "a.txt"), "system.posix_acl_access", buf[:])
+	require.NoError(t, err)
+	require.Equal(t, list.Bytes(), buf[:n], "it keeps its list")
 }

@@ -105,10 +105,11 @@ func (r *Refused) Because() (text string) {
 	return text
 }
 
+// quoted gives the first names, and of each so much that a desk takes the text.
 func quoted(names []string) string {
 	var out []string
 	for _, n := range names[:min(len(names), 20)] {
-		out = append(out, fmt.Sprintf("%q", n))
+		out = append(out, fmt.Sprintf("%.200q", n))
 	}
 	if more := len(names) - len(out); more > 0 {
 		out = append(out, fmt.Sprintf("%d more", more))

@@ -5,6 +5,7 @@ package confine
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -709,4 +711,13 @@ func TestRun_SaysThatOutputIsLost(t *testing.T) {
 	require.Equal(t, 1, lost.ProcessState.ExitCode(), "as without a wrapper")
 	require.Contains(t, said.String(), "the command's output could not be written")
 	require.FileExists(t, m.ws+"/kept")
+}
+
+// A report with what a call changed is one that a desk takes (256 KB), however its names are.
+func TestRefused_SaysNoMoreThanADeskTakes(t *testing.T) {
+	t.Parallel()
+	names := slices.Repeat([]string{strings.Repeat("\x02", 4000)}, 1000)
+	text, err := json.Marshal((&Refused{Root: "/w", Names: names, Lost: names, Meanwhile: names}).Because())
+	require.NoError(t, err)
+	require.Less(t, len(text), 100<<10)
 }

@@ -121,6 +121,16 @@ func attribute(dir int, name, of string) (value string, err error) {
 	return string(buf[:max(n, 0)]), err
 }
 
+// acl is the access control list of a file; empty if it has none.
+func acl(dir int, name string) string {
+	var buf [4 << 10]byte
+	n, err := unix.Lgetxattr(fmt.Sprintf("/proc/self/fd/%d/%s", dir, name), "system.posix_acl_access", buf[:])
+	if err != nil && !errors.Is(err, unix.ENODATA) && !errors.Is(err, unix.EOPNOTSUPP) {
+		return err.Error()
+	}
+	return string(buf[:max(n, 0)])
+}
+
 // opaque reports a directory of the upper one that hides what was below.
 func opaque(dir int, name string) (bool, error) {
 	value, err := attribute(dir, name, "opaque")
@@ -268,7 +278,7 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 		if p.Held && l.Mode != 0 && same(up, low, name, u, l) {
 			return nil
 		}
-		if kind(l) == unix.S_IFREG && kind(u) == unix.S_IFREG && u.Mode&^l.Mode&0022 != 0 {
+		if kind(l) == unix.S_IFREG && kind(u) == unix.S_IFREG && (u.Mode&^l.Mode&0022 != 0 || acl(up, name) != acl(low, name)) {
 			j.protected[rel] = true // others could write to it
 		}
 		*list = append(*list, change{rel, u, l})
@@ -300,7 +310,8 @@ func (j *judgement) folder(rel string, u, l unix.Stat_t, fresh, held bool) (mode
 		case own != u.Mode && own&01777 != was.mode:
 			j.meanwhile[rel] = true
 		}
-		if u.Mode&^own&0077 != 0 { // others could write in it, or look into it
+		sticky := own&^u.Mode&unix.S_ISVTX != 0 && own&0022 != 0 // others could remove each other's files
+		if u.Mode&^own&0077 != 0 || sticky {                     // others could write in it, or look into it
 			j.protected[cmp.Or(rel, ".")] = true
 		}
 	}

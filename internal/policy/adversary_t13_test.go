@@ -81,9 +81,9 @@ func TestAdversary_T13_ProjectCodeIsSaidToBe(t *testing.T) {
 		"kustomize build .", "kubectl kustomize overlays/dev", "trivy image alpine:3.20", "packer version", "packer", "pulumi whoami", "pulumi stack ls", "terraform providers",
 		"vagrant version", "sls --version", "cdk version", "vercel ls", "cabal update", "docker compose ps",
 		"docker compose config -q", "docker compose config --images", "docker-compose config --services", "podman compose config -q",
-		"go", "go version", "go env GOPATH", "go help build", "go doc fmt", "go --help", "pip list", "pip check", "pip3 freeze", "pip show x",
+		"go", "go version", "go env GOPATH", "go help build", "go doc fmt", "go --help", "pip", "pip --version", "pip list", "pip check", "pip3 freeze", "pip show x",
 		"pytest --help", "yarn --help", "eslint --help", "cargo build --help", "bazel --help", "timeout 5 pytest --help")
-	for _, line := range []string{"make --help", "ls --help", "npm --help", "git --help", "pip --version", "docker --help"} {
+	for _, line := range []string{"make --help", "ls --help", "npm --help", "git --help", "docker --help"} {
 		require.Equal(t, []string{"read-only-command"}, judge(engine(t, shipped), lineCall(t, line)).Assessment.ReasonCodes, line)
 	}
 	asksForEach(t, "supervisorctl status", "helmfile list", "packer --help x", "echo registry=http://evil.example > dir/etc/npmrc", "echo x > .lfsconfig",
