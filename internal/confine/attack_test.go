@@ -531,14 +531,20 @@ func TestK2_WhoMayStaysAsItWas(t *testing.T) {
 	}{{1, 6, 1<<32 - 1}, {2, 0, 12345}, {4, 4, 1<<32 - 1}, {16, 4, 1<<32 - 1}, {32, 4, 1<<32 - 1}} {
 		_ = binary.Write(&list, binary.LittleEndian, e)
 	}
-	require.NoError(t, unix.Setxattr(filepath.Join(m.ws, "a.txt"), "system.posix_acl_access", list.Bytes(), 0))
+	require.NoError(t, unix.Setxattr(filepath.Join(m.ws, "a.txt"), aclName, list.Bytes(), 0))
 	for _, script := range []string{`cp a.txt t; mv -f t a.txt`, `rm a.txt; echo x >a.txt`, `chmod 777 shared`} {
 		m.refused(t, ".", script, "may not change without asking")
 	}
 	said, code := m.confined(t, `cp b.txt t; mv -f t b.txt; echo more >>a.txt; chmod 1770 shared; echo x >shared/x`)
 	require.Equal(t, 0, code, said)
 	var buf [100]byte
-	n, err := unix.Lgetxattr(filepath.Join(m.ws, "a.txt"), "system.posix_acl_access", buf[:])
+	n, err := unix.Lgetxattr(filepath.Join(m.ws, "a.txt"), aclName, buf[:])
 	require.NoError(t, err)
 	require.Equal(t, list.Bytes(), buf[:n], "it keeps its list")
+	m.state = inShm(t)
+	said, code = m.confined(t, `echo more >>a.txt; echo x >new`)
+	require.Equal(t, 0, code, said)
+	n, err = unix.Lgetxattr(filepath.Join(m.ws, "a.txt"), aclName, buf[:])
+	require.NoError(t, err)
+	require.Equal(t, list.Bytes(), buf[:n], "also from another file system")
 }

@@ -315,7 +315,7 @@ func rename(from int, name string, to int, as string, ch change) error {
 	return err
 }
 
-// copied copies a file with its holes.
+// copied copies a file with its holes, and its access control list if the file system has such.
 func copied(up, low int, name, fresh string, st unix.Stat_t, mode uint32) error {
 	in, _, err := openAnyway(up, name, unix.O_NONBLOCK)
 	if err != nil {
@@ -340,7 +340,13 @@ func copied(up, low int, name, fresh string, st unix.Stat_t, mode uint32) error 
 			_, err = io.CopyN(to, from, at-data)
 		}
 	}
-	return errors.Join(err, to.Truncate(st.Size), unix.Fchmod(out, mode), to.Close())
+	err = errors.Join(err, to.Truncate(st.Size), unix.Fchmod(out, mode))
+	if list := acl(up, name); list != "" && err == nil {
+		if err = unix.Fsetxattr(out, aclName, []byte(list), 0); errors.Is(err, unix.EOPNOTSUPP) {
+			err = nil // so the file that it replaces has none
+		}
+	}
+	return errors.Join(err, to.Close())
 }
 
 // ofServers are how attributes begin by which the overlay, file servers and containers give files modes, owners and capabilities.

@@ -121,10 +121,13 @@ func attribute(dir int, name, of string) (value string, err error) {
 	return string(buf[:max(n, 0)]), err
 }
 
-// acl is the access control list of a file; empty if it has none.
+// aclName is the attribute with the access control list of a file (acl(5)).
+const aclName = "system.posix_acl_access"
+
+// acl is the access control list of a file; empty if it has none, and no such list if it cannot be read.
 func acl(dir int, name string) string {
 	var buf [4 << 10]byte
-	n, err := unix.Lgetxattr(fmt.Sprintf("/proc/self/fd/%d/%s", dir, name), "system.posix_acl_access", buf[:])
+	n, err := unix.Lgetxattr(fmt.Sprintf("/proc/self/fd/%d/%s", dir, name), aclName, buf[:])
 	if err != nil && !errors.Is(err, unix.ENODATA) && !errors.Is(err, unix.EOPNOTSUPP) {
 		return err.Error()
 	}
