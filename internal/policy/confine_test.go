@@ -202,3 +202,18 @@ func TestAdversary_K10_TheWrappersOwnWords(t *testing.T) {
 		require.Nil(t, j.Confined, line)
 	}
 }
+
+// K1: what compares files that another file names tells which of an agent's guesses is right, so it asks, or runs where secrets
+// are hidden.
+func TestAdversary_K1_ListsTellNoSecret(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"sha256sum -c sums", "sha256sum -bc sums", "b2sum --che sums", "md5sum x -c", "cksum --check x", "shasum -a 256 -c x", "sha256sum -c < sums", "xargs md5sum -c",
+		"wc --files0-from=list", "wc -c --files0 list", "du -b --files0-from list", "git apply --check x.patch", "git apply --check --unidiff-zero x.patch", "cat x | git apply --check -",
+		"patch --dry-run -p1 < x", "for f in a b; do sha256sum -c $f; done"} {
+		j := judge(engine(t, shipped), lineCall(t, line))
+		require.Equal(t, approval.OutcomeAsk, j.Outcome, line)
+		require.Contains(t, j.Assessment.ReasonCodes, "may-read-secret", line)
+		require.NotNil(t, judge(engine(t, shipped, unsure), confinable(t, line)).Confined, line)
+	}
+	runsUnasked(t, "sha256sum main.go", "md5sum a b", "od -c main.go", "hexdump -C a.bin", "wc -c a b", "du -sh .", "git apply --stat x.patch", "cksum a", "shasum -a 256 a")
+}

@@ -32,7 +32,7 @@ func TestRowsOfGitAndForges(t *testing.T) {
 		"git submodule status --recursive":                                        "git submodule foreach id",
 		"git rev-parse --abbrev-ref HEAD":                                         "git rev-parse --parseopt x",
 		"git symbolic-ref --short HEAD":                                           "git symbolic-ref HEAD refs/heads/x",
-		"git apply --check a.patch":                                               "git apply --check --apply a.patch",
+		"git apply --stat a.patch":                                                "git apply --check --apply a.patch",
 		"git for-each-ref --sort=-committerdate --format='%(refname)' refs/heads": "git update-ref refs/heads/x HEAD",
 		"gh pr view 12 --json title,body --jq .title":                             "gh pr view 12 --json title --jq env",
 		"gh pr list -R cli/cli --limit 5":                                         "gh pr list -R evil.example/cli/cli",

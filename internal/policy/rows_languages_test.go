@@ -33,11 +33,11 @@ func TestRows_Telling(t *testing.T) {
 	t.Parallel()
 	harmlessAndTwins(t, []string{
 		"tokei", "cloc . --json", "scc --by-file src", "csvcut -n a.csv", "csvstat a.csv", "gron a.json", "echo '1+1' | bc -l", "pstree -p", "tput cols", "stty size", "split -l 100 a.csv part-", "split -d -b 1M --additional-suffix=.csv a.csv out/p-", "install -d build/x", "dos2unix a.txt",
-		"patch --dry-run -p1 < a.diff", "patch -p1 --dry-run -i a.diff", "7z l a.7z", "pdfinfo a.pdf", "colordiff -u a.c b.c", "difft a.c b.c", "otool -L a", "lipo -info a", "plutil -lint a.plist", "xcode-select -p", "xcrun simctl list devices", "xcrun --show-sdk-path", "rpm -qa", "pacman -Q", "snap list", "opam list",
+		"7z l a.7z", "pdfinfo a.pdf", "colordiff -u a.c b.c", "difft a.c b.c", "otool -L a", "lipo -info a", "plutil -lint a.plist", "xcode-select -p", "xcrun simctl list devices", "xcrun --show-sdk-path", "rpm -qa", "pacman -Q", "snap list", "opam list",
 		"asdf current", "volta --version", "git merge-tree --write-tree main x", "git stripspace -s", "pg_dump -s -d app_dev",
 	}, []string{
 		"tokei .env -o json --input x", "cloc --out=/tmp/x .", "cloc --diff-list-file=x .", "scc -o /tmp/x", "csvcut .env", "csvgrep -f .env a.csv", "gron https://x.org", "gron .env", "bc .env", "tput init", "tput -T x cols", "stty -F /dev/ttyS0 raw", "split -l 100 a.csv .git/hooks/x", "split --filter='sh' a.csv x",
-		"split a.csv", "split -l 1 .env x", "split -l 100 a.csv x --additional-suffix=.sh", "install -m 755 a /usr/bin/a", "install a b", "install -d /etc/x", "dos2unix /etc/x", "dos2unix .github/workflows/x.yml", "patch -p1 < a.diff", "patch --dry-run -o x -p1 < a.diff", "patch --dry-run -d /etc -p1 < a.diff",
+		"split a.csv", "patch --dry-run -p1 < a.diff", "patch -p1 --dry-run -i a.diff", "split -l 1 .env x", "split -l 100 a.csv x --additional-suffix=.sh", "install -m 755 a /usr/bin/a", "install a b", "install -d /etc/x", "dos2unix /etc/x", "dos2unix .github/workflows/x.yml", "patch -p1 < a.diff", "patch --dry-run -o x -p1 < a.diff", "patch --dry-run -d /etc -p1 < a.diff",
 		"patch --dry-run -p1 < .env", "7z x a.7z", "7z l @list", "7z l -si", "lipo -create a b", "plutil -convert json a.plist", "plutil -p .env", "xcode-select -s /tmp", "xcode-select --install", "xcrun ./x", "xcrun simctl boot x", "xcrun simctl erase all", "rpm -i x.rpm", "rpm -qa --eval '%(id)'", "rpm -V x", "rpm -qa -e x",
 		"pacman -S x", "pacman -Syu", "pacman -R x", "snap install x", "opam install x", "asdf install x", "asdf exec x", "volta install x", "corepack enable", "git merge-tree --stdin", "pg_dump -d app_dev", "pg_dump -s -h db.prod x", "pg_dump -s -f /etc/x x", "kill $(pgrep approvalbot)", "difft .env a",
 	})

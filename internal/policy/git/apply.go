@@ -13,12 +13,14 @@ import (
 // unless it is also told to apply it. A patch that a here-document gives it is read for the
 // files that it names.
 func apply(x *command.Call, _ string, args []workspace.Word) {
-	asks, plain := false, x.Given != ""
+	asks, compares, plain := false, false, x.Given != ""
 	c := x.Scanner(&command.Spec{Flags: "vqRz3", Values: "pC", Strict: true, Long: command.Longs(`check stat numstat
 		summary verbose quiet reverse cached index ignore-whitespace ignore-space-change unidiff-zero recount`)}, args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch t.Option {
-		case "check", "stat", "numstat", "summary":
+		case "check":
+			asks, compares = true, true
+		case "stat", "numstat", "summary":
 			asks = true
 		case "R", "reverse", "p", "z": // what is made is deleted, and names mean something else
 			plain = false
@@ -28,6 +30,8 @@ func apply(x *command.Call, _ string, args []workspace.Word) {
 		}
 	}
 	switch {
+	case compares && !(plain && x.Place.AtRoot() && patches(x, x.Given)):
+		x.Add(finding.MayReadSecret) // it tells whether lines of the files that the patch names were guessed
 	case asks:
 		x.Add(finding.ReadOnlyCommand)
 	case plain && x.Place.AtRoot() && patches(x, x.Given):

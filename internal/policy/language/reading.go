@@ -45,13 +45,16 @@ func versioning(x *command.Call, name string, args []workspace.Word) {
 }
 
 // lengths judges wc and du. They print how long files are, not what is in them. The
-// exception is a list of names: they repeat each name of which there is no file.
+// exception is a list of names: they repeat each name of which there is no file, and tell how long secrets are that it names.
 func lengths(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	lists := false
 	c := x.Scanner(&command.Spec{All: true}, args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
-		lists = lists || strings.HasPrefix(t.Option, "f") // long options may be cut short
+		if strings.HasPrefix(t.Option, "f") { // long options may be cut short
+			lists = true
+			x.Add(finding.MayReadSecret)
+		}
 		operand := t.Word.Kind == workspace.Literal || !t.Word.MayBeOption()
 		switch {
 		case operand && !lists && t.Option == "":
