@@ -412,6 +412,12 @@ func TestOverlay_SpecialFilesAreNotCopied(t *testing.T) {
 	}
 	removed, code := host.confined(t, `rm data/s; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("data/s")'`)
 	require.Equal(t, 0, code, removed)
+	for _, line := range []string{`rm data/s`, `rm data/p`, `rm data/p; echo x >data/p`, `rm -r data`} { // a service is reached by them
+		host.refused(t, ".", line, "may not change without asking")
+	}
+	host.sh(t, host.ws, `mkdir tmp; mkfifo tmp/p`)
+	removed, code = host.confined(t, `rm tmp/p`)
+	require.Equal(t, 0, code, removed)
 	m := newMachine(t)
 	m.sh(t, m.ws, `mkfifo theirs`)
 	reader := exec.Command("cat", m.ws+"/theirs")

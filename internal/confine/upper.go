@@ -182,6 +182,13 @@ func (j *judgement) dir(up, low int, rel string, p place, hides bool, depth int)
 	return nil
 }
 
+// takes notes that a socket or a pipe of the host is gone, by which a service is reached. Those of tests and builds come and go.
+func (j *judgement) takes(rel string) {
+	if j.took = true; !workspace.Passing(rel) {
+		j.protected[rel] = true
+	}
+}
+
 // count counts a name in a directory that is looked at as p.
 func (j *judgement) count(p place) error {
 	if p.Joins {
@@ -241,7 +248,9 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 		return nil
 	}
 	isDir, wasDir := kind(u) == unix.S_IFDIR, was && kind(l) == unix.S_IFDIR
-	j.took = j.took || was && special(l) && kind(u) != kind(l)
+	if was && special(l) && kind(u) != kind(l) {
+		j.takes(rel)
+	}
 	_, err := attribute(up, name, "origin")
 	fresh := err != nil // not copied from what was there
 	if !hides && (isDir && !wasDir || !was) && !fresh && j.lost(low, isDir) {
@@ -371,7 +380,9 @@ func (j *judgement) gone(low int, name, rel string, p place, depth int) error {
 		j.protected[rel] = true
 	}
 	isDir := kind(l) == unix.S_IFDIR
-	j.took = j.took || special(l)
+	if special(l) {
+		j.takes(rel)
+	}
 	if j.since(l) || isDir && j.before.dirs[rel].inode != inodeOf(l) {
 		j.meanwhile[rel] = true
 	}
