@@ -508,8 +508,8 @@ func TestK5_FoldersOfPathStayAsTheyAre(t *testing.T) {
 	needsConfinement(t)
 	m := newMachine(t)
 	m.sh(t, m.ws, `mkdir -p bin opt/progs target/debug scripts; ln -s opt/progs progs; echo x >scripts/tool.sh; ln -s ../scripts/tool.sh bin/tool; ln -s $PWD ../lk`)
-	path := "PATH=.::" + m.ws + "/bin:progs:later/bin:" + m.home + "/lk/by/link:no/../tt:target/debug:~" + strings.TrimPrefix(m.ws, m.home) + "/tilde/bin:" + os.Getenv("PATH")
-	for _, script := range []string{`echo x >bin/ls`, `echo evil >scripts/tool.sh`, `mkdir -p by/link; echo x >by/link/ls`, `mkdir tt no; echo x >tt/ls`, `echo x >opt/progs/ls`, `mkdir -p later/bin; echo x >later/bin/ls`, `mkdir -p tilde/bin; echo x >tilde/bin/ls`, `mv opt opt2`} {
+	path := "PATH=.::" + m.ws + "/bin:progs:later/bin:" + m.home + "/lk/by/link:no/../tt:target/debug:~" + strings.TrimPrefix(m.ws, m.home) + "/tilde/bin:~+/plus:" + os.Getenv("PATH")
+	for _, script := range []string{`echo x >bin/ls`, `echo evil >scripts/tool.sh`, `mkdir -p by/link; echo x >by/link/ls`, `mkdir tt no; echo x >tt/ls`, `echo x >opt/progs/ls`, `mkdir -p later/bin; echo x >later/bin/ls`, `mkdir -p tilde/bin; echo x >tilde/bin/ls`, `mkdir plus; echo x >plus/ls`, `mv opt opt2`} {
 		said, code := m.confined(t, script, path)
 		require.Equal(t, NothingKept, code, "%s: %s", script, said)
 	}

@@ -226,12 +226,7 @@ func (w *Watch) onPath(c Call) {
 			if dir == "" || dir == "." {
 				continue // any folder
 			}
-			if rest, is := strings.CutPrefix(dir, "~/"); is { // bash takes it for the home
-				dir = filepath.Join(os.Getenv("HOME"), rest)
-			} else if !filepath.IsAbs(dir) {
-				dir = filepath.Join(c.Dir, dir)
-			}
-			dir, _, _ = trail(filepath.Clean(dir))
+			dir, _, _ = trail(workspace.PathEntry(dir, c.Dir, os.Getenv("HOME"), os.Getenv("USER")))
 			if rel, inside := strings.CutPrefix(dir, w.Root+"/"); inside && (!workspace.Made(rel+"/x") || workspace.Installed(rel+"/x")) {
 				w.guard.envs[rel] = true
 			}

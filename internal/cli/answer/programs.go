@@ -1,83 +1,225 @@
 package answer
 
 import (
-	"cmp"
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"approvalbot/internal/lazy"
+	"approvalbot/internal/policy/workspace"
 )
 
 const (
-	mostPrograms = 64  // as many as a desk accepts
-	mostProgram  = 256 // bytes of a name that a desk accepts
+	mostPrograms = 256     // as many as a desk accepts
+	mostProgram  = 256     // bytes of a name that a desk accepts
+	mostScript   = 1 << 20 // bytes of a script that are read
 )
 
-// Programs gives the words of a command that PATH finds as programs in the project of its folder: the repository that the
-// folder is in, else the folder itself. What runs by them is the project's code, which an agent may have written, whatever the
-// words say (node_modules/.bin/which). A project that holds the home of the user is none. A relative entry of PATH counts from the
-// folder. An error means that there are too many, or that the folder cannot be found.
+// starters are programs that start others by PATH though the line has no word for them, and which.
+var starters = map[string][]string{
+	"xargs": {"echo"}, "tar": packers, "bsdtar": packers,
+}
+
+var packers = []string{"gzip", "bzip2", "xz", "lzma", "lzip", "lzop", "zstd", "compress"}
+
+// ofSystem are the folders of PATH that belong to the system, in which no program is a link into a project.
+var ofSystem = lazy.Words("/usr/bin /bin /usr/sbin /sbin /usr/games")
+
+// ofMachine are folders that have what belongs to the machine, and the projects of all.
+var ofMachine = lazy.Words("/usr /usr/local /opt /var /var/lib /srv /home /root /tmp /mnt /media /private /private/tmp /Users")
+
+// Programs gives the words of a command that start code of the project by PATH: an agent may have written it, whatever the words
+// say (node_modules/.bin/which). They are the names of programs in the project, and of scripts that start one of these (npm, if
+// the project has its own node). It gives too many rather than too few: a name counts if the text of the command has its letters.
+// A relative entry of PATH counts from the folder. An error means that there are too many, or that something cannot be looked at.
 func Programs(dir, list string, texts ...string) (found []string, err error) {
 	if len(texts) == 0 || list == "" {
 		return nil, nil
 	}
+	if dir == "" { // the body of a hook that does not say it; the hook runs there, too
+		dir, _ = os.Getwd()
+	}
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("it is not known where the command would run: %w", err)
 	}
-	top := cmp.Or(repository(dir), dir)
+	var words []string
+	text := unquoted.Replace(strings.Join(texts, "\n"))
+	for _, text := range append(texts, text) {
+		words = append(append(words, text), shellWords(text)...)
+	}
+	over := len(words) > mostWords
+	if over { // a text that is written to a file: it matters only if there are such programs
+		words = nil
+	}
+	p := search{dir: dir, own: map[string]bool{}, asked: map[string]bool{}}
 	if home, err := os.UserHomeDir(); err == nil {
-		if home, err = filepath.EvalSymlinks(home); err == nil && isIn(home, top) {
-			return nil, nil
+		p.home, _ = filepath.EvalSymlinks(home)
+	}
+	for at := range places(words, dir) {
+		if at, err := filepath.EvalSymlinks(at); err == nil && len(p.dirs) < mostUntracked {
+			p.dirs = append(p.dirs, at)
 		}
 	}
-	var places []string
-	names, own := map[string]bool{}, map[string]bool{}
 	for _, entry := range filepath.SplitList(list) {
-		if rest, is := strings.CutPrefix(entry, "~/"); is { // bash takes it for the home
-			entry = filepath.Join(os.Getenv("HOME"), rest)
-		} else if !filepath.IsAbs(entry) {
-			entry = filepath.Join(dir, entry)
-		}
-		at, err := filepath.EvalSymlinks(entry)
-		if err != nil || slices.Contains(places, at) { // a place that is not there has no programs
-			continue
-		}
-		places = append(places, at)
-		if !isIn(at, top) {
-			continue
-		}
-		own[at] = true
-		all, err := os.ReadDir(at)
-		if err != nil {
-			return nil, fmt.Errorf("it is not known which programs are in %s: %w", at, err)
-		}
-		for _, e := range all {
-			names[e.Name()] = true
-		}
+		p.add(entry)
 	}
-	if len(own) == 0 {
+	switch {
+	case len(p.own) == 0 && !p.blind:
 		return nil, nil
+	case over:
+		return nil, errTooMany
 	}
-	words := slices.Clone(texts)
-	for _, text := range texts {
-		words = append(words, shellWords(text)...)
+	for name := range p.own {
+		if strings.Contains(text, name) && p.isOwn(name) {
+			found = append(found, name)
+		}
 	}
 	for _, word := range words {
-		if !names[word] || slices.Contains(found, word) || len(word) > mostProgram {
+		if strings.ContainsAny(word, "/\x00") || len(word) > mostProgram || slices.Contains(found, word) {
 			continue
 		}
-		first := slices.IndexFunc(places, func(at string) bool { return isProgram(filepath.Join(at, word)) })
-		if first >= 0 && own[places[first]] {
+		if p.starts(word) || p.blind && p.isOwn(word) {
 			found = append(found, word)
 		}
-		if len(found) > mostPrograms {
-			return nil, errors.New("the command has too many words that are programs of the project")
-		}
 	}
+	if len(found) > mostPrograms {
+		return nil, errors.New("the command has too many words that are programs of the project")
+	}
+	slices.Sort(found)
 	return found, nil
 }
+
+// unquoted takes away by what shells part a word that they join.
+var unquoted = strings.NewReplacer("\\\n", "", `\`, "", `"`, "", "'", "")
+
+// search looks for programs by PATH.
+type search struct {
+	dir, home string          // where the command runs, and the user's home, real paths
+	dirs      []string        // folders to which the command may change
+	places    []string        // folders of PATH
+	own       map[string]bool // names of files there that are the project's
+	blind     bool            // a folder of the project cannot be listed
+	asked     map[string]bool // by words, see starts
+}
+
+// add looks at an entry of PATH.
+func (p *search) add(entry string) {
+	at, err := filepath.EvalSymlinks(workspace.PathEntry(entry, p.dir, p.home, os.Getenv("USER")))
+	if err != nil || slices.Contains(p.places, at) { // a place that is not there has no programs
+		return
+	}
+	p.places = append(p.places, at)
+	if ofSystem.Has(at) {
+		return
+	}
+	ours := p.inProject(at)
+	all, err := os.ReadDir(at)
+	p.blind = p.blind || ours && errors.Is(err, fs.ErrPermission)
+	for _, e := range all {
+		is := ours
+		if !is && e.Type()&fs.ModeSymlink != 0 {
+			real, err := filepath.EvalSymlinks(filepath.Join(at, e.Name()))
+			is = err == nil && p.inProject(real)
+		}
+		if is && len(e.Name()) <= mostProgram {
+			p.own[e.Name()] = true
+		}
+	}
+}
+
+// inProject reports a place that an agent in one of the folders may write to: it is in that folder's repository or, if that is in
+// none or in one inside of another, in a folder above. The home of the user and what is above it are no project.
+func (p *search) inProject(at string) bool {
+	return slices.ContainsFunc(p.dirs, func(dir string) bool {
+		above, top := dir, repository(dir)
+		for above != "/" && !isIn(at, above) {
+			above = filepath.Dir(above)
+		}
+		if above != dir && ofMachine.Has(above) || above == "/" || p.home != "" && isIn(p.home, above) {
+			return false
+		}
+		return top == "" || isIn(above, top) || repository(above) != ""
+	})
+}
+
+// first is the file that a shell starts by a name; empty if there is none.
+func (p *search) first(name string) string {
+	for _, at := range p.places {
+		if file := filepath.Join(at, name); isProgram(file) {
+			return file
+		}
+	}
+	return ""
+}
+
+// isOwn reports a name by which a shell starts a program of the project.
+func (p *search) isOwn(name string) bool {
+	file := p.first(name)
+	if file == "" {
+		return false
+	}
+	real, err := filepath.EvalSymlinks(file)
+	return err == nil && (p.inProject(real) || p.inProject(file))
+}
+
+// starts reports a word by which a shell starts a program elsewhere that starts one of the project by its name: it is known for
+// that, or a script.
+func (p *search) starts(word string) bool {
+	if is, known := p.asked[word]; known {
+		return is
+	}
+	is := slices.ContainsFunc(starters[word], func(name string) bool { return p.own[name] && p.isOwn(name) })
+	if file := p.first(word); !is && file != "" {
+		is = p.script(file)
+	}
+	p.asked[word] = is
+	return is
+}
+
+// script reports a script whose interpreter env finds in the project, or one of a shell that has the name of a program of the
+// project.
+func (p *search) script(file string) bool {
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 256)
+	n, _ := io.ReadFull(f, head)
+	line, _, _ := bytes.Cut(head[:n], []byte("\n"))
+	if !bytes.HasPrefix(line, []byte("#!")) {
+		return false
+	}
+	words := strings.Fields(string(line[2:]))
+	if len(words) == 0 {
+		return false
+	}
+	text := line[2:]
+	if interpreter := filepath.Base(words[0]); ofShell.Has(interpreter) || interpreter == "env" && slices.ContainsFunc(words[1:], ofShell.Has) {
+		rest, _ := io.ReadAll(io.LimitReader(f, mostScript))
+		text = slices.Concat(head[:n], rest)
+	} else if interpreter != "env" {
+		return false
+	}
+	has := map[string]bool{}
+	for _, word := range bytes.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(signs+"\\/$:,[]!", r) }) {
+		has[string(word)] = true
+	}
+	for name := range p.own {
+		if has[name] && p.isOwn(name) {
+			return true
+		}
+	}
+	return false
+}
+
+var ofShell = lazy.Words("sh bash dash zsh ksh ash busybox")
 
 // isIn reports whether an absolute path is a folder or below it, by their names.
 func isIn(name, dir string) bool {

@@ -17,6 +17,7 @@ func TestPrograms(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	t.Setenv("HOME", filepath.Join(root, "home"))
+	t.Setenv("USER", "me")
 	app := filepath.Join(root, "home/app")
 	bin, system := filepath.Join(app, "node_modules/.bin"), filepath.Join(root, "usr/bin")
 	write := func(name string, mode os.FileMode) {
@@ -27,6 +28,17 @@ func TestPrograms(t *testing.T) {
 		write(name, 0o700)
 	}
 	write("home/app/node_modules/.bin/data", 0o600)
+	for _, name := range []string{"home/app/own/node", "home/app/own/gzip", "home/app/own/echo", "home/plain/.venv/bin/run", "usr/bin/gzip", "usr/bin/node", "usr/bin/tar", "usr/bin/xargs", "home/app/tools/tool.sh"} {
+		write(name, 0o700)
+	}
+	script := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o700))
+	}
+	script("usr/bin/npm", "#!/usr/bin/env node\nx\n")
+	script("usr/bin/zcat", "#!/bin/sh\nexec gzip -cd \"$@\"\n")
+	require.NoError(t, os.MkdirAll(filepath.Join(app, "vendor/lib/.git"), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "home/plain/sub"), 0o700))
+	require.NoError(t, os.Symlink(filepath.Join(app, "tools/tool.sh"), filepath.Join(root, "home/own/bin/tool")))
 	require.NoError(t, os.MkdirAll(filepath.Join(app, ".git"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(bin, "folder"), 0o700))
 	require.NoError(t, os.Symlink(bin, filepath.Join(root, "link")))
@@ -45,13 +57,29 @@ func TestPrograms(t *testing.T) {
 		{"which x", app, path(filepath.Join(root, "gone"), "../app/node_modules/.bin"), []string{"which"}},
 		{"here", filepath.Join(app, "sub"), path(".", system), []string{"here"}},
 		{"which x", app, path("~/app/node_modules/.bin", system), []string{"which"}},
+		{"which x", app, path("~me/app/node_modules/.bin", system), []string{"which"}},
+		{"which x", app, path("~+/node_modules/.bin", system), []string{"which"}},
 		{"here", filepath.Join(app, "sub"), ":" + system, []string{"here"}},
-		{`sh -c "timeout 5 which x"; find . -exec 'npm' {} \;`, app, path(bin, system), []string{"which", "npm"}},
-		{"data; folder; x which-not; ./which; cat whichever", app, path(bin, system), nil},
+		{`sh -c "timeout 5 which x"; find . -exec 'npm' {} \;`, app, path(bin, system), []string{"npm", "which"}},
+		{"data; folder; x", app, path(bin, system), nil},
+		{"./which; cat whichever", app, path(bin, system), []string{"which"}}, // the desk knows its words
+		{`bash -c 'timeout 5 "wh"ich x'`, app, path(bin, system), []string{"which"}},
+		{"# don't\ntimeout 5 wh\"ich\" x; w\\hich; wh\\\nich", app, path(bin, system), []string{"which"}},
+		{"npm -v", app, path(filepath.Join(app, "own"), system), []string{"npm"}}, // a script that env starts by node
+		{"bash -c 'zcat x | \"npm\" -v'", app, path(filepath.Join(app, "own"), system), []string{"npm", "zcat"}},
+		{"cat x | xargs; tar tzf x; ls", app, path(filepath.Join(app, "own"), system), []string{"tar", "xargs"}},
+		{"npm -v; zcat x; xargs; tar tf x", app, path(bin, system), []string{"npm"}},
+		{"npm -v; zcat x; tar tf x", app, path(system, filepath.Join(app, "own")), nil},
+		{"tool", app, path(filepath.Join(root, "home/own/bin"), system), []string{"tool"}},  // a link to one of the project
+		{"which x", filepath.Join(app, "vendor/lib"), path(bin, system), []string{"which"}}, // a repository inside of it
+		{"run", filepath.Join(root, "home/plain/sub"), path(filepath.Join(root, "home/plain/.venv/bin"), system), []string{"run"}},
+		{"run", app, path(filepath.Join(root, "home/plain/.venv/bin"), system), nil}, // of another project
 		{"mine", app, path(filepath.Join(root, "home/own/bin"), system), nil},
 		{"which x", filepath.Join(root, "home"), path(bin, system), nil}, // all that the home has is no project
 		{"which x", root, path(bin, system), nil},
 		{"which x", app, "", nil},
+		{"which x", app, path(filepath.Join(system, "ls"), system), nil}, // an entry that is a file
+		{"cd ~/app; cd " + app + " && which x", filepath.Join(root, "home/own"), path(bin, system), []string{"which"}},
 	} {
 		got, err := Programs(c.dir, c.path, c.line)
 		require.NoError(t, err, c.line)
@@ -75,9 +103,14 @@ func TestPrograms(t *testing.T) {
 	require.Len(t, got, mostPrograms)
 	_, err = Programs(app, bin, strings.Join(many, "\n"))
 	require.ErrorContains(t, err, "too many words")
+	t.Chdir(app)
+	got, err = Programs("", bin, "which x")
+	require.NoError(t, err)
+	require.Equal(t, []string{"which"}, got, "where the hook runs")
 	if os.Geteuid() != 0 {
 		require.NoError(t, os.Chmod(bin, 0o100))
-		_, err = Programs(app, bin, "which x")
-		require.ErrorContains(t, err, "it is not known which programs are in "+bin)
+		got, err = Programs(app, bin, "which x")
+		require.NoError(t, err)
+		require.Equal(t, []string{"which"}, got, "a folder that cannot be listed")
 	}
 }

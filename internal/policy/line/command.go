@@ -109,7 +109,7 @@ func loadsProject(judge command.Rule, base string, p *workspace.Place) bool {
 	if told.Class() >= approval.R3 { // it has no such option
 		told = found("version")
 	}
-	return told.Has(finding.RunsProjectCode)
+	return told.Has(finding.RunsProjectCode) || told.Class() >= approval.R3 && program.BuildsProject(base) // grunt lists its tasks
 }
 
 // program gives the name by which a program is looked up. A path outside the system's

@@ -48,6 +48,9 @@ func AsksForHelp(base string, args []workspace.Word) bool {
 	if !last.Is("--help") && !last.Is("-help") || WrapperNames.Has(base) {
 		return false
 	}
+	if e := known(base); e != nil && slices.Contains(e.codes, finding.RunsWorkspaceCode) { // with any words (grunt, husky)
+		return false
+	}
 	for _, w := range verbs {
 		if w.Kind != workspace.Literal || !plainVerb.MatchString(w.Text) || handing.Has(w.Text) {
 			return false

@@ -3,10 +3,13 @@ package program
 import (
 	_ "embed"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
 	"approvalbot/internal/policy/command"
+	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/git"
 	"approvalbot/internal/policy/language"
 )
@@ -101,6 +104,17 @@ func known(name string) *entry {
 		return s.entry
 	}
 	return nil
+}
+
+// BuildsProject reports a program that builds, tests or checks the project, by itself or by its verbs.
+func BuildsProject(name string) bool { return known(name).builds() }
+
+func (e *entry) builds() bool {
+	if e == nil {
+		return false
+	}
+	return e.project != nil || e.here || slices.Contains(e.bare, finding.RunsProjectCode) ||
+		slices.ContainsFunc(slices.Collect(maps.Values(e.verbs)), (*entry).builds)
 }
 
 // RuleOf gives what policy has to say about a program or a builtin. Nil: it asks.

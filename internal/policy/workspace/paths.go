@@ -372,6 +372,21 @@ func Under(file, dir string) bool {
 	return strings.HasPrefix(file, dir) && (len(file) == len(dir) || file[len(dir)] == '/')
 }
 
+// PathEntry is where an entry of PATH leads, by names: from a directory, and for bash, which expands a tilde there, from the home of
+// the user.
+func PathEntry(entry, dir, home, user string) string {
+	first, rest, _ := strings.Cut(entry, "/")
+	switch {
+	case first == "~", first == "~"+user:
+		return path.Join(home, rest)
+	case first == "~+":
+		return path.Join(dir, rest)
+	case path.IsAbs(entry):
+		return path.Clean(entry)
+	}
+	return path.Join(dir, entry)
+}
+
 // Climbs reports a ".." in a path. A symbolic link before it would make the
 // path mean something else than it says.
 func Climbs(text string) bool {
