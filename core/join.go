@@ -105,10 +105,8 @@ func (c consulted) answeredBy(pending, draft, granted approval.Approval, now int
 	shown, wanted := pending.Context, draft.Context
 	leaves := shown.Sandboxed && !wanted.Sandboxed
 	confined := shown.Confine != wanted.Confine || (pending.Confined == nil) != (draft.Confined == nil)
-	seen := slices.Concat(shown.Untracked.All(), shown.Programs)
-	unseen := func(name string) bool { return !slices.Contains(seen, name) }
-	if slices.ContainsFunc(slices.Concat(wanted.Untracked.All(), wanted.Programs), unseen) {
-		return false // people did not see that it takes these files, or runs these programs of the project
+	if unseen(shown, wanted) {
+		return false
 	}
 	if typed := wanted.Terminal != "" && wanted.Terminal != shown.Terminal; leaves || typed || confined {
 		return false // people saw a call in a sandbox, or one without that terminal
@@ -119,6 +117,12 @@ func (c consulted) answeredBy(pending, draft, granted approval.Approval, now int
 	}
 	stricter := draft.Status != approval.Pending || draft.Assessment.RiskClass > pending.Assessment.RiskClass
 	return !stricter || c.classifier && judgedLike(draft, pending)
+}
+
+// unseen reports a call that takes files or runs programs of the project of which was not told when the same call was asked before.
+func unseen(shown, wanted approval.CallContext) bool {
+	seen := slices.Concat(shown.Untracked.All(), shown.Programs)
+	return slices.ContainsFunc(slices.Concat(wanted.Untracked.All(), wanted.Programs), func(name string) bool { return !slices.Contains(seen, name) })
 }
 
 // resumedBy reports whether a yes that was not used yet answers the same call: it counts as

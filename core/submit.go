@@ -235,6 +235,9 @@ func (s *submission) answered(f Existing, now int64) ([]Change, error) {
 		return nil, conflict("You already used that id for another call. Choose another id.")
 	case old.Context.Confine != s.draft.Context.Confine:
 		return nil, conflict("You already used that id for this call with another context.confine. Choose another id.")
+	case unseen(old.Context, s.draft.Context):
+		return nil, conflict("You already used that id for this call, which would now take more files with secrets, or run more programs of the " +
+			"project. Choose another id.")
 	case s.call.MustAsk && !asksAPerson(*old):
 		return nil, conflict("This request needs a person's decision, but no person was asked about the call that " +
 			"already has that id. Choose another id.")

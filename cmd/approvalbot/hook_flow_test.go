@@ -373,6 +373,10 @@ func TestFlow_AskersTellWhatGitWouldTake(t *testing.T) {
 	r.tap(r.alice, r.group, r.asked("for d in ed").ID, "Deny")
 	_, out = h.output(t)
 	require.Contains(t, out, `"permissionDecision":"deny"`)
+	h = hooked("# don't\ntimeout 5 \"gi\"t add .") // nor that it is git
+	r.tap(r.alice, r.group, r.asked("timeout 5").ID, "Deny")
+	_, out = h.output(t)
+	require.Contains(t, out, `"permissionDecision":"deny"`)
 	_, out = hooked("git add main.go").output(t)
 	require.Contains(t, out, `"permissionDecision":"allow"`, "it does not take that file")
 
@@ -410,7 +414,7 @@ func TestFlow_AskersTellWhichProgramsAreTheProjects(t *testing.T) {
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "node_modules/.bin")
 	require.NoError(t, os.MkdirAll(bin, 0o700))
-	path := "PATH=" + bin + ":" + os.Getenv("PATH")
+	path := "PATH=" + bin + ":" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH")
 	puts := func(name string) {
 		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\necho its own\n"), 0o700))
 	}
@@ -432,6 +436,12 @@ func TestFlow_AskersTellWhichProgramsAreTheProjects(t *testing.T) {
 	}
 	_, _ = hooked("other", "ls; type x").output(t)
 	require.NotContains(t, r.askedAs("other").ReasonCodes, "runs-project-code")
+
+	h := hooked("makes", "cp node_modules/.bin/which bin/uname && uname -a") // before it is there
+	r.tap(r.alice, r.group, r.asked("bin/uname").ID, "Deny")
+	_, out := h.output(t)
+	require.Contains(t, out, `"permissionDecision":"deny"`)
+	require.Contains(t, r.askedAs("makes").ReasonCodes, "writes-and-runs")
 
 	for name, start := range map[string]func() *hooking{
 		"uptime": func() *hooking { return hooked("late-hook", "frobnicate; uptime") },
@@ -475,6 +485,10 @@ func TestFlow_NoYesCoversAnUntrackedSecret(t *testing.T) {
 	waits = program("plain")
 	require.Equal(t, waits.ID, program("again").ID)
 	require.NotEqual(t, waits.ID, program("own", "which").ID, "people did not see that it is a program of the project")
+	_, err = r.agent().Create(r.ctx(), api.CreateRequest{ID: "plain", ToolName: "exec", Params: json.RawMessage(`{"command": "frobnicate; pytest; which x", "workdir": "/work"}`),
+		SessionKey: "s", Bind: &api.Bind{Workdir: &dir}, Context: &api.Context{Programs: []string{"which"}}}, api.CreateOptions{})
+	require.ErrorContains(t, err, "run more programs of the project. Choose another id", "by the same id, too")
+	require.Equal(t, waits.ID, program("plain").ID)
 	require.Equal(t, api.Pending, ask("four", "git add .", false, "/work/other/.env").Status)
 	require.Equal(t, api.Pending, ask("five", "git add .", true, "/work/.env2/id_rsa").Status)
 }

@@ -122,7 +122,7 @@ type CallContext struct {
 	Unheard         string     `json:"unheard,omitempty"`   // the runtime, if it hands no notes to its model
 	Terminal        string     `json:"terminal,omitempty"`  // TerminalOpen or TerminalPossible; empty: no terminal
 	Untracked       *Untracked `json:"untracked,omitempty"` // nil: its asker does not look
-	Programs        []string   `json:"programs,omitempty"`  // programs that the asker's PATH finds in the project, by their names
+	Programs        []string   `json:"programs,omitempty"`  // names of programs that the asker's PATH finds in the project, and the folders, absolute
 	Confine         string     `json:"confine,omitempty"`   // the profile by which its asker can confine it; empty: it cannot, or its token may not say so
 
 	Tool ToolFacts `json:"tool,omitzero"`

@@ -290,8 +290,9 @@ func (j *judgement) entry(up, low int, name, rel string, p place, hides bool, de
 		if p.Held && l.Mode != 0 && same(up, low, name, u, l) {
 			return nil
 		}
-		if kind(l) == unix.S_IFREG && kind(u) == unix.S_IFREG && (u.Mode&^l.Mode&0022 != 0 || acl(up, name) != acl(low, name)) {
-			j.protected[rel] = true // others could write to it
+		if kind(l) == unix.S_IFREG && kind(u) == unix.S_IFREG &&
+			(u.Mode&^l.Mode&0022 != 0 || u.Gid != l.Gid && u.Mode&0070 != 0 || acl(up, name) != acl(low, name)) {
+			j.protected[rel] = true // others could write to it, or another group look into it
 		}
 		*list = append(*list, change{rel, u, l})
 		j.changed++

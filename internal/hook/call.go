@@ -37,7 +37,7 @@ type Call struct {
 	From          api.From // which agent that is, and its place, as far as known: claims
 	Typed         bool     // the command may get a terminal, into which things are typed that no hook sees
 
-	Untracked *api.Untracked // files with secrets that the command could take into a repository; nil if it has no git
+	Untracked *api.Untracked // files with secrets that the command could take into a repository; nil without a command
 	Programs  []string       // programs of the command that PATH finds in the project, by their names
 	MustAsk   bool           // a person is asked, as that is not known
 

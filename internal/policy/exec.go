@@ -24,7 +24,14 @@ func (e *Engine) assessExec(j *judging) {
 		j.Found.Add(finding.OpensTerminal)
 	}
 	s.Terminal = terminal != "" || j.Found.Has(finding.OpensTerminal)
-	s.Untracked, s.Programs = j.Call.Context.Untracked, j.Call.Context.Programs
+	s.Untracked = j.Call.Context.Untracked
+	for _, program := range j.Call.Context.Programs {
+		if strings.HasPrefix(program, "/") {
+			s.Programs = append(s.Programs, program)
+		} else {
+			s.OfProject = append(s.OfProject, program)
+		}
+	}
 	s.AsksCode = e.cfg.ProjectCode != "allow" && !j.bound
 	if !ok {
 		s.Found.Add(finding.MalformedCall)

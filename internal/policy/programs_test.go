@@ -41,3 +41,27 @@ func TestProgramsOfTheProject(t *testing.T) {
 		require.GreaterOrEqual(t, named.Outcome, plain.Outcome, line)
 	}
 }
+
+// A line that makes a program in a folder of the project which is in PATH, and runs it by its name, runs what it wrote.
+func TestProgramsThatALineMakes(t *testing.T) {
+	t.Parallel()
+	e := engine(t, shipped)
+	of := func(line string) approval.Call {
+		c := lineCall(t, line)
+		c.Context.Programs = []string{"/workspace/bin", "/workspace/later/bin"}
+		return c
+	}
+	for _, line := range []string{
+		"cp scripts/count bin/tokei && tokei", "mv scripts/count bin/uname; uname -a", "cp scripts/uname bin/ && uname", "cp scripts/uname bin && uname", "cd bin && cp ../scripts/count scc; scc",
+		"cat x > bin/which; timeout 5 which y", "mkdir -p later/bin && cp scripts/count later/bin/scc && scc", "cp scripts/* bin/ && uname", "tee bin/which < x; which y", "sed -n p x > bin/wc && cat a | wc -l",
+		"cp /workspace/scripts/count /workspace/bin/scc; scc", "for d in bin; do cp a $d/scc; done; scc",
+	} {
+		j := judge(e, of(line))
+		require.Equal(t, approval.OutcomeAsk, j.Outcome, line)
+		require.Contains(t, j.Assessment.ReasonCodes, "writes-and-runs", line)
+	}
+	for _, line := range []string{"cp scripts/count bin/tokei && ls", "cat x > src/which; which y", "ls bin", "cat bin/x", "cp bin/x scripts/y && ls", "echo x > a.txt && uname -a", "which x > out.txt"} {
+		require.Equal(t, approval.OutcomeAllow, judge(e, of(line)).Outcome, line)
+		require.Equal(t, judge(e, lineCall(t, line)).Assessment.ReasonCodes, judge(e, of(line)).Assessment.ReasonCodes, line)
+	}
+}

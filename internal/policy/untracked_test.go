@@ -73,6 +73,11 @@ func TestUntrackedSecrets(t *testing.T) {
 	require.Equal(t, approval.OutcomeAsk, ignored("mv x.json y && git add y", []string{"/workspace/x.json/.env"}).Outcome, "a folder that is called like a file")
 	require.Equal(t, approval.OutcomeAllow, ignored("git init -q && git add .", []string{}).Outcome)
 	require.Equal(t, approval.OutcomeAllow, judge(e, lineCall(t, "cd away && git add .")).Outcome, "other askers do not look")
+	for _, unseen := range []string{"# don't\ntimeout 5 \"gi\"t add .", `bash -c 'timeout 5 "gi"t add .'`} {
+		c := lineCall(t, unseen)
+		c.Context.Untracked = &approval.Untracked{}
+		require.Equal(t, approval.OutcomeAsk, judge(e, c).Outcome, unseen)
+	}
 	confined := confinable(t, "git add . && ./frob")
 	confined.Context.Untracked = &approval.Untracked{Folders: folders, Files: []string{env}}
 	require.Nil(t, judge(engine(t, shipped, unsure), confined).Confined)

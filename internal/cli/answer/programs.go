@@ -36,8 +36,8 @@ var ofMachine = lazy.Words("/usr /usr/local /opt /var /var/lib /srv /home /root 
 
 // Programs gives the words of a command that start code of the project by PATH: an agent may have written it, whatever the words
 // say (node_modules/.bin/which). They are the names of programs in the project, and of scripts that start one of these (npm, if
-// the project has its own node). It gives too many rather than too few: a name counts if the text of the command has its letters.
-// A relative entry of PATH counts from the folder. An error means that there are too many, or that something cannot be looked at.
+// the project has its own node), and the folders of the project in PATH, in which the command may make one. It gives too many rather than too few: a name counts if the text of the command has its letters.
+// A relative entry of PATH counts from each folder that a word names. An error means that there are too many, or that something cannot be looked at.
 func Programs(dir, list string, texts ...string) (found []string, err error) {
 	if len(texts) == 0 || list == "" {
 		return nil, nil
@@ -45,6 +45,7 @@ func Programs(dir, list string, texts ...string) (found []string, err error) {
 	if dir == "" { // the body of a hook that does not say it; the hook runs there, too
 		dir, _ = os.Getwd()
 	}
+	as := dir
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("it is not known where the command would run: %w", err)
 	}
@@ -57,7 +58,7 @@ func Programs(dir, list string, texts ...string) (found []string, err error) {
 	if over { // a text that is written to a file: it matters only if there are such programs
 		words = nil
 	}
-	p := search{dir: dir, own: map[string]bool{}, asked: map[string]bool{}}
+	p := search{own: map[string]bool{}, asked: map[string]bool{}}
 	if home, err := os.UserHomeDir(); err == nil {
 		p.home, _ = filepath.EvalSymlinks(home)
 	}
@@ -67,10 +68,12 @@ func Programs(dir, list string, texts ...string) (found []string, err error) {
 		}
 	}
 	for _, entry := range filepath.SplitList(list) {
-		p.add(entry)
+		for _, dir := range p.dirs { // to a relative one the folder matters to which the line changes
+			p.add(workspace.PathEntry(entry, dir, p.home, os.Getenv("USER")), as, p.dirs[0])
+		}
 	}
 	switch {
-	case len(p.own) == 0 && !p.blind:
+	case len(p.own)+len(p.folders) == 0:
 		return nil, nil
 	case over:
 		return nil, errTooMany
@@ -88,6 +91,7 @@ func Programs(dir, list string, texts ...string) (found []string, err error) {
 			found = append(found, word)
 		}
 	}
+	found = append(found, p.folders...)
 	if len(found) > mostPrograms {
 		return nil, errors.New("the command has too many words that are programs of the project")
 	}
@@ -100,18 +104,20 @@ var unquoted = strings.NewReplacer("\\\n", "", `\`, "", `"`, "", "'", "")
 
 // search looks for programs by PATH.
 type search struct {
-	dir, home string          // where the command runs, and the user's home, real paths
-	dirs      []string        // folders to which the command may change
-	places    []string        // folders of PATH
-	own       map[string]bool // names of files there that are the project's
-	blind     bool            // a folder of the project cannot be listed
-	asked     map[string]bool // by words, see starts
+	home   string          // of the user, a real path
+	dirs   []string        // where the command runs, and folders to which it may change
+	places []string        // folders of PATH
+	own    map[string]bool // names of files there that are the project's
+	asked  map[string]bool // by words, see starts
+
+	folders []string // of places those that are in the project, as a path may name them
+	blind   bool     // one of them cannot be listed
 }
 
-// add looks at an entry of PATH.
-func (p *search) add(entry string) {
-	at, err := filepath.EvalSymlinks(workspace.PathEntry(entry, p.dir, p.home, os.Getenv("USER")))
-	if err != nil || slices.Contains(p.places, at) { // a place that is not there has no programs
+// add looks at a folder of PATH. The command runs in a folder that is called as, in truth dir.
+func (p *search) add(name, as, dir string) {
+	at := realPath(name)
+	if slices.Contains(p.places, at) {
 		return
 	}
 	p.places = append(p.places, at)
@@ -119,6 +125,13 @@ func (p *search) add(entry string) {
 		return
 	}
 	ours := p.inProject(at)
+	if rel, err := filepath.Rel(dir, at); ours && err == nil {
+		for _, folder := range []string{at, name, filepath.Join(as, rel)} {
+			if !slices.Contains(p.folders, folder) {
+				p.folders = append(p.folders, folder)
+			}
+		}
+	}
 	all, err := os.ReadDir(at)
 	p.blind = p.blind || ours && errors.Is(err, fs.ErrPermission)
 	for _, e := range all {
@@ -131,6 +144,14 @@ func (p *search) add(entry string) {
 			p.own[e.Name()] = true
 		}
 	}
+}
+
+// realPath follows the links of an absolute path as far as it is there.
+func realPath(name string) string {
+	if at, err := filepath.EvalSymlinks(name); err == nil || name == filepath.Dir(name) {
+		return at
+	}
+	return filepath.Join(realPath(filepath.Dir(name)), filepath.Base(name))
 }
 
 // inProject reports a place that an agent in one of the folders may write to: it is in that folder's repository or, if that is in

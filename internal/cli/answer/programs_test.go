@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,7 +43,9 @@ func TestPrograms(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(app, ".git"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(bin, "folder"), 0o700))
 	require.NoError(t, os.Symlink(bin, filepath.Join(root, "link")))
+	require.NoError(t, os.Symlink(app, filepath.Join(root, "way")))
 	require.NoError(t, os.Symlink(filepath.Join(bin, "npm"), filepath.Join(bin, "linked")))
+	isFolder := func(name string) bool { return strings.HasPrefix(name, "/") }
 	path := func(dirs ...string) string { return strings.Join(dirs, string(os.PathListSeparator)) }
 	for _, c := range []struct {
 		line, dir, path string
@@ -60,6 +63,7 @@ func TestPrograms(t *testing.T) {
 		{"which x", app, path("~me/app/node_modules/.bin", system), []string{"which"}},
 		{"which x", app, path("~+/node_modules/.bin", system), []string{"which"}},
 		{"here", filepath.Join(app, "sub"), ":" + system, []string{"here"}},
+		{"cd sub && here", app, system + ":", []string{"here"}},
 		{`sh -c "timeout 5 which x"; find . -exec 'npm' {} \;`, app, path(bin, system), []string{"npm", "which"}},
 		{"data; folder; x", app, path(bin, system), nil},
 		{"./which; cat whichever", app, path(bin, system), []string{"which"}}, // the desk knows its words
@@ -83,11 +87,18 @@ func TestPrograms(t *testing.T) {
 	} {
 		got, err := Programs(c.dir, c.path, c.line)
 		require.NoError(t, err, c.line)
+		if got = slices.DeleteFunc(got, isFolder); len(got) == 0 {
+			got = nil
+		}
 		require.Equal(t, c.want, got, "%s in %s by %s", c.line, c.dir, c.path)
 	}
 	got, err := Programs(app, bin, "which", "a b")
 	require.NoError(t, err)
-	require.Equal(t, []string{"which"}, got, "words that no shell sees")
+	require.Equal(t, []string{bin, "which"}, got, "words that no shell sees")
+	got, err = Programs(filepath.Join(root, "way"), path(bin, filepath.Join(root, "way/later/bin"), system), "ls")
+	require.NoError(t, err)
+	require.Equal(t, []string{filepath.Join(app, "later/bin"), bin, filepath.Join(root, "way/later/bin"), filepath.Join(root, "way/node_modules/.bin")}, got,
+		"folders by each of their names, also before they are there")
 	got, err = Programs(filepath.Join(app, "gone"), bin)
 	require.NoError(t, err)
 	require.Empty(t, got, "a call without a command")
@@ -95,10 +106,10 @@ func TestPrograms(t *testing.T) {
 	require.ErrorContains(t, err, "it is not known where the command would run")
 	var many []string
 	for i := range mostPrograms + 1 {
-		many = append(many, fmt.Sprint("p", i))
+		many = append(many, fmt.Sprintf("p%04d", i))
 		write("home/app/node_modules/.bin/"+many[i], 0o700)
 	}
-	got, err = Programs(app, bin, strings.Join(many[1:], "\n"))
+	got, err = Programs(app, bin, strings.Join(many[2:], "\n"))
 	require.NoError(t, err)
 	require.Len(t, got, mostPrograms)
 	_, err = Programs(app, bin, strings.Join(many, "\n"))
@@ -106,11 +117,11 @@ func TestPrograms(t *testing.T) {
 	t.Chdir(app)
 	got, err = Programs("", bin, "which x")
 	require.NoError(t, err)
-	require.Equal(t, []string{"which"}, got, "where the hook runs")
+	require.Contains(t, got, "which", "where the hook runs")
 	if os.Geteuid() != 0 {
 		require.NoError(t, os.Chmod(bin, 0o100))
 		got, err = Programs(app, bin, "which x")
 		require.NoError(t, err)
-		require.Equal(t, []string{"which"}, got, "a folder that cannot be listed")
+		require.Contains(t, got, "which", "a folder that cannot be listed")
 	}
 }

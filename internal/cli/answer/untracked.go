@@ -33,10 +33,8 @@ const (
 )
 
 var (
-	// mayBeGit finds git, and what a line may make its name of.
-	mayBeGit = lazy.Pattern("(?i)git|[$`{]")
-	staging  = lazy.Pattern(`(?i)git.*\b(?:add|stage|stash)\b`)
-	begins   = lazy.Pattern(`\binit\b`)
+	staging = lazy.Pattern(`(?i)git.*\b(?:add|stage|stash)\b`)
+	begins  = lazy.Pattern(`\binit\b`)
 	// ignores finds what may change, in the command itself, what is ignored or which file a secret lies in. If a line hides that
 	// from it, the desk asks.
 	ignores = lazy.Pattern(`(?i)ignore|exclude|\b(?:init|clone|switch|checkout|merge|pull|stash\b.*\b(?:add|stage|a|all)` +
@@ -47,10 +45,9 @@ var (
 )
 
 // Untracked gives what git could take into a repository although a command's words do not name it: files that usually hold
-// secrets, in the repositories of its folder and of the folders that it names. It is nil for a command without git, and has no
-// folders if nothing in the command looks as if it staged files: a desk that finds that it does asks. texts have all words of
-// the command, dir is absolute. An error means that this is not known. What changes between the look and the command it does
-// not see.
+// secrets, in the repositories of its folder and of the folders that it names. It has no folders if nothing in the command looks
+// as if it staged files: a desk that finds that it does asks. It is nil without a command. texts have all words of the command, dir
+// is absolute. An error means that this is not known. What changes between the look and the command it does not see.
 func Untracked(ctx context.Context, dir string, texts ...string) (*api.Untracked, error) {
 	var words []string
 	for _, text := range texts {
@@ -58,7 +55,7 @@ func Untracked(ctx context.Context, dir string, texts ...string) (*api.Untracked
 	}
 	text := strings.ReplaceAll(strings.Join(words, " "), "\n", " ")
 	switch {
-	case !mayBeGit.MatchString(text) && !slices.ContainsFunc(texts, mayBeGit.MatchString):
+	case len(texts) == 0:
 		return nil, nil
 	case !staging.MatchString(text):
 		return &api.Untracked{}, nil

@@ -22,9 +22,9 @@ type verdict struct {
 	steps *budget.Budget
 	seen  *Seen // what rules and grants look at; may be nil
 
-	AsksCode bool     // the project's own code is to be asked for
-	Terminal bool     // the call may have a terminal, and what is typed there is not seen
-	Programs []string // names that the asker's PATH finds in the project, so they run its code
+	AsksCode  bool     // the project's own code is to be asked for
+	Terminal  bool     // the call may have a terminal, and what is typed there is not seen
+	OfProject []string // names of programs that the asker's PATH finds in the project, so they run its code
 
 	Found          finding.Set
 	Unsure         grammar.Refusal // why a line is not sure to run as it was read

@@ -23,6 +23,12 @@ type Reader struct {
 	// Untracked are files that usually hold secrets, and that git could take into a repository unnamed. Nil: that is not known.
 	Untracked *approval.Untracked
 
+	// Programs are folders of the project in which the asker's PATH looks for programs, and Put the names that were written in them;
+	// PutAny: perhaps any.
+	Programs []string
+	Put      []string
+	PutAny   bool
+
 	// Noted is told which findings come from a path, an address or a name; nil: that is not noted.
 	Noted func(codes finding.Set, text string)
 }
@@ -174,7 +180,21 @@ func (r *Reader) write(w Word) {
 		}
 		c := r.written1(file, open)
 		r.Found.Add(c)
+		r.put(file, open)
 	})
+}
+
+// put notes what may be a program from then on.
+func (r *Reader) put(file string, open bool) {
+	file = path.Clean(file)
+	for _, dir := range r.Programs {
+		switch {
+		case open, Under(dir, file), !path.IsAbs(file):
+			r.PutAny = true
+		case Under(file, dir):
+			r.Put = append(r.Put, path.Base(file))
+		}
+	}
 }
 
 // written1 finds the worst that writing one file means.
