@@ -58,7 +58,7 @@ func Programs(dir, list string, texts ...string) (found []string, err error) {
 	if over { // a text that is written to a file: it matters only if there are such programs
 		words = nil
 	}
-	p := search{own: map[string]bool{}, asked: map[string]bool{}}
+	p := search{own: map[string]bool{}, links: map[string]bool{}, asked: map[string]bool{}}
 	if home, err := os.UserHomeDir(); err == nil {
 		p.home, _ = filepath.EvalSymlinks(home)
 	}
@@ -67,21 +67,27 @@ func Programs(dir, list string, texts ...string) (found []string, err error) {
 			p.dirs = append(p.dirs, at)
 		}
 	}
+	var entries []string
 	for _, entry := range filepath.SplitList(list) {
 		for _, dir := range p.dirs { // to a relative one the folder matters to which the line changes
-			p.add(workspace.PathEntry(entry, dir, p.home, os.Getenv("USER")), as, p.dirs[0])
+			entries = append(entries, workspace.PathEntry(entry, dir, p.home, os.Getenv("USER")))
 		}
 	}
-	switch {
-	case len(p.own)+len(p.folders) == 0:
-		return nil, nil
-	case over:
+	for _, entry := range slices.Compact(entries) {
+		p.add(entry, as, p.dirs[0])
+	}
+	if over && len(p.folders) > 0 {
 		return nil, errTooMany
 	}
-	for name := range p.own {
-		if strings.Contains(text, name) && p.isOwn(name) {
-			found = append(found, name)
+	for _, names := range []map[string]bool{p.own, p.links} {
+		for name := range names {
+			if strings.Contains(text, name) && !slices.Contains(found, name) && p.isOwn(name) {
+				found = append(found, name)
+			}
 		}
+	}
+	if len(p.folders) == 0 {
+		words = nil
 	}
 	for _, word := range words {
 		if strings.ContainsAny(word, "/\x00") || len(word) > mostProgram || slices.Contains(found, word) {
@@ -108,6 +114,7 @@ type search struct {
 	dirs   []string        // where the command runs, and folders to which it may change
 	places []string        // folders of PATH
 	own    map[string]bool // names of files there that are the project's
+	links  map[string]bool // names of links there, which may lead to such
 	asked  map[string]bool // by words, see starts
 
 	folders []string // of places those that are in the project, as a path may name them
@@ -135,13 +142,12 @@ func (p *search) add(name, as, dir string) {
 	all, err := os.ReadDir(at)
 	p.blind = p.blind || ours && errors.Is(err, fs.ErrPermission)
 	for _, e := range all {
-		is := ours
-		if !is && e.Type()&fs.ModeSymlink != 0 {
-			real, err := filepath.EvalSymlinks(filepath.Join(at, e.Name()))
-			is = err == nil && p.inProject(real)
-		}
-		if is && len(e.Name()) <= mostProgram {
+		switch {
+		case len(e.Name()) > mostProgram:
+		case ours:
 			p.own[e.Name()] = true
+		case e.Type()&fs.ModeSymlink != 0:
+			p.links[e.Name()] = true
 		}
 	}
 }
