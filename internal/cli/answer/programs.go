@@ -34,21 +34,20 @@ var ofSystem = lazy.Words("/usr/bin /bin /usr/sbin /sbin /usr/games")
 // ofMachine are folders that have what belongs to the machine, and the projects of all.
 var ofMachine = lazy.Words("/usr /usr/local /opt /var /var/lib /srv /home /root /tmp /mnt /media /private /private/tmp /Users")
 
-// Programs gives the words of a command that start code of the project by PATH: an agent may have written it, whatever the words
-// say (node_modules/.bin/which). They are the names of programs in the project, and of scripts that start one of these (npm, if
-// the project has its own node), and the folders of the project in PATH, in which the command may make one. It gives too many rather than too few: a name counts if the text of the command has its letters.
-// A relative entry of PATH counts from each folder that a word names. An error means that there are too many, or that something cannot be looked at.
+// Programs gives the words of a command that start code of the project by PATH, which an agent may have written, whatever the words
+// say (node_modules/.bin/which): the names of programs in the project, and of scripts that start one of these (npm, if the project
+// has its own node). It also gives the folders of the project in PATH, in which the command may make one. It gives too many rather
+// than too few: a name counts if the text of the command has its letters. A relative entry of PATH counts from each folder that a
+// word names. An error means that there are too many.
 func Programs(dir, list string, texts ...string) (found []string, err error) {
 	if len(texts) == 0 || list == "" {
 		return nil, nil
 	}
-	if dir == "" { // the body of a hook that does not say it; the hook runs there, too
-		dir, _ = os.Getwd()
-	}
-	as := dir
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+	as, err := filepath.Abs(dir) // the body of a hook that does not say it has an empty one; the hook runs there, too
+	if err != nil {
 		return nil, fmt.Errorf("it is not known where the command would run: %w", err)
 	}
+	dir = realPath(as)
 	var words []string
 	text := unquoted.Replace(strings.Join(texts, "\n"))
 	for _, text := range append(texts, text) {
@@ -63,8 +62,8 @@ func Programs(dir, list string, texts ...string) (found []string, err error) {
 		p.home, _ = filepath.EvalSymlinks(home)
 	}
 	for at := range places(words, dir) {
-		if at, err := filepath.EvalSymlinks(at); err == nil && len(p.dirs) < mostUntracked {
-			p.dirs = append(p.dirs, at)
+		if len(p.dirs) < mostUntracked {
+			p.dirs = append(p.dirs, realPath(at))
 		}
 	}
 	var entries []string
