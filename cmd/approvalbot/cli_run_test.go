@@ -167,7 +167,7 @@ func TestRunAsksForTheArgv(t *testing.T) {
 	require.Equal(t, 3, out.code)
 	params := `"params":{"argv":["sh","-c","exit 3","a  b",""],"workdir":"` + dir + `"}`
 	bind := `"bind":{"workdir":"` + dir + `","envHash":"` + regexp.MustCompile(`[0-9a-f]{32}`).FindString(d.requests()) + `"}`
-	require.Contains(t, d.requests(), `"toolName":"exec",`+params+`,"sessionKey":"s","justification":"because <b>",`+bind)
+	require.Contains(t, d.requests(), `"toolName":"exec",`+params+`,"sessionKey":"s","justification":"because <b>","context":{"untracked":{}},`+bind)
 	require.Contains(t, d.requests(), `/claim {`+params+`,`+bind+`,"claimId":"`)
 	require.Contains(t, d.requests(), `/result {"status":"failed","exitCode":3}`)
 }

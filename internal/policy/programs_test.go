@@ -54,13 +54,21 @@ func TestProgramsThatALineMakes(t *testing.T) {
 	for _, line := range []string{
 		"cp scripts/count bin/tokei && tokei", "mv scripts/count bin/uname; uname -a", "cp scripts/uname bin/ && uname", "cp scripts/uname bin && uname", "cd bin && cp ../scripts/count scc; scc",
 		"cat x > bin/which; timeout 5 which y", "mkdir -p later/bin && cp scripts/count later/bin/scc && scc", "cp scripts/* bin/ && uname", "tee bin/which < x; which y", "sed -n p x > bin/wc && cat a | wc -l",
-		"cp /workspace/scripts/count /workspace/bin/scc; scc", "for d in bin; do cp a $d/scc; done; scc",
+		"cp /workspace/scripts/count /workspace/bin/scc; scc", "for d in bin; do cp a $d/scc; done; scc", "cp scripts/count bin/echo; cat a.txt | xargs", "cp scripts/count bin/gzip; zcat a.gz", "cp x bin/y && ls",
 	} {
 		j := judge(e, of(line))
 		require.Equal(t, approval.OutcomeAsk, j.Outcome, line)
 		require.Contains(t, j.Assessment.ReasonCodes, "writes-and-runs", line)
 	}
-	for _, line := range []string{"cp scripts/count bin/tokei && ls", "cat x > src/which; which y", "ls bin", "cat bin/x", "cp bin/x scripts/y && ls", "echo x > a.txt && uname -a", "which x > out.txt"} {
+	asks := engine(t, shipped, func(c *Config) { c.ProjectCode = "ask" })
+	for _, line := range []string{"git switch -q b && tokei", "git merge -q b; ls", "git stash pop && scc", "git -C . pull && wc a", "git cherry-pick b && tokei", "git revert HEAD && tokei", "git rebase b && tokei", "git checkout b && tokei"} {
+		require.Equal(t, approval.OutcomeAsk, judge(asks, of(line)).Outcome, line)
+		require.Contains(t, judge(asks, of(line)).Assessment.ReasonCodes, "runs-project-code", line)
+	}
+	for _, line := range []string{"git status && ls", "git commit -m x && ls", "git log | head"} {
+		require.Equal(t, approval.OutcomeAllow, judge(asks, of(line)).Outcome, line)
+	}
+	for _, line := range []string{"cat x > src/which; which y", "ls bin", "cat bin/x", "cp bin/x scripts/y && ls", "echo x > a.txt && uname -a", "which x > out.txt"} {
 		require.Equal(t, approval.OutcomeAllow, judge(e, of(line)).Outcome, line)
 		require.Equal(t, judge(e, lineCall(t, line)).Assessment.ReasonCodes, judge(e, of(line)).Assessment.ReasonCodes, line)
 	}

@@ -21,12 +21,19 @@ const (
 	mostScript   = 1 << 20 // bytes of a script that are read
 )
 
-// starters are programs that start others by PATH though the line has no word for them, and which.
+// starters are programs that start others by PATH though the line has no word for them, and which: as make obeys saw them
+// (internal/policy/testdata/obeys.tsv), and by their documentation.
 var starters = map[string][]string{
-	"xargs": {"echo"}, "tar": packers, "bsdtar": packers,
+	"apt": {"dpkg"}, "apt-cache": {"dpkg"}, "bq": scripted, "bsdtar": packers, "cloc": {"pwd"}, "colordiff": {"diff"}, "dpkg": {"dpkg-query"},
+	"egrep": {"grep"}, "fgrep": {"grep"}, "gcloud": scripted, "gem": {"ruby"}, "git": {"envsubst", "gettext", "sed", "uname", "basename", "less", "ssh", "gpg"},
+	"go": {"gofmt"}, "gsutil": scripted, "gunzip": packers, "locale": {"gzip"}, "mtr": {"mtr-packet"}, "npm": {"node"}, "parted": {"dmidecode", "sh"},
+	"pass": {"bash", "cat", "tty", "which"}, "rpm": {"bash", "sh"}, "service": {"basename"}, "tar": packers, "xargs": {"echo"}, "yq": {"jq"}, "zcat": packers,
 }
 
-var packers = []string{"gzip", "bzip2", "xz", "lzma", "lzip", "lzop", "zstd", "compress"}
+var (
+	packers  = []string{"gzip", "bzip2", "xz", "lzma", "lzip", "lzop", "zstd", "compress"}
+	scripted = []string{"dirname", "python3", "readlink", "tput", "uname"}
+)
 
 // ofSystem are the folders of PATH that belong to the system, in which no program is a link into a project.
 var ofSystem = lazy.Words("/usr/bin /bin /usr/sbin /sbin /usr/games")
@@ -62,20 +69,26 @@ func Programs(dir, list string, texts ...string) (found []string, err error) {
 		p.home, _ = filepath.EvalSymlinks(home)
 	}
 	for at := range places(words, dir) {
-		if len(p.dirs) < mostUntracked {
-			p.dirs = append(p.dirs, realPath(at))
+		if len(p.dirs) == mostUntracked {
+			over = true
+			break
 		}
+		p.dirs = append(p.dirs, realPath(at))
 	}
-	var entries []string
 	for _, entry := range filepath.SplitList(list) {
-		for _, dir := range p.dirs { // to a relative one the folder matters to which the line changes
-			entries = append(entries, workspace.PathEntry(entry, dir, p.home, os.Getenv("USER")))
+		from := func(dir string) string { return workspace.PathEntry(entry, dir, p.home, os.Getenv("USER")) }
+		if !p.relative && from("/a") != from("/b") {
+			p.relative, p.sure = true, len(p.places) // a line may change to any folder
+		}
+		var last string
+		for _, dir := range p.dirs {
+			if name := from(dir); name != last {
+				p.add(name, as, p.dirs[0])
+				last = name
+			}
 		}
 	}
-	for _, entry := range slices.Compact(entries) {
-		p.add(entry, as, p.dirs[0])
-	}
-	if over && len(p.folders) > 0 {
+	if over && (p.relative || len(p.folders) > 0) {
 		return nil, errTooMany
 	}
 	for _, names := range []map[string]bool{p.own, p.links} {
@@ -85,14 +98,14 @@ func Programs(dir, list string, texts ...string) (found []string, err error) {
 			}
 		}
 	}
-	if len(p.folders) == 0 {
+	if len(p.folders) == 0 && !p.relative {
 		words = nil
 	}
 	for _, word := range words {
-		if strings.ContainsAny(word, "/\x00") || len(word) > mostProgram || slices.Contains(found, word) {
+		if !named.MatchString(word) || slices.Contains(found, word) {
 			continue
 		}
-		if p.starts(word) || p.blind && p.isOwn(word) {
+		if p.starts(word) || p.blind && p.isOwn(word) || p.relative && firstOf(p.places[:p.sure], word) == "" {
 			found = append(found, word)
 		}
 	}
@@ -103,6 +116,9 @@ func Programs(dir, list string, texts ...string) (found []string, err error) {
 	slices.Sort(found)
 	return found, nil
 }
+
+// named is a word that may be the name of a program elsewhere.
+var named = lazy.Pattern(`^[A-Za-z0-9._+@-]{1,128}$`)
 
 // unquoted takes away by what shells part a word that they join.
 var unquoted = strings.NewReplacer("\\\n", "", `\`, "", `"`, "", "'", "")
@@ -116,8 +132,10 @@ type search struct {
 	links  map[string]bool // names of links there, which may lead to such
 	asked  map[string]bool // by words, see starts
 
-	folders []string // of places those that are in the project, as a path may name them
-	blind   bool     // one of them cannot be listed
+	folders  []string // of places those that are in the project, as a path may name them
+	blind    bool     // one of them cannot be listed
+	relative bool     // PATH has an entry that is another place in another folder,
+	sure     int      // behind so many places
 }
 
 // add looks at a folder of PATH. The command runs in a folder that is called as, in truth dir.
@@ -174,9 +192,11 @@ func (p *search) inProject(at string) bool {
 	})
 }
 
-// first is the file that a shell starts by a name; empty if there is none.
-func (p *search) first(name string) string {
-	for _, at := range p.places {
+func (p *search) first(name string) string { return firstOf(p.places, name) }
+
+// firstOf is the file that a shell starts by a name, of some places; empty if there is none.
+func firstOf(places []string, name string) string {
+	for _, at := range places {
 		if file := filepath.Join(at, name); isProgram(file) {
 			return file
 		}

@@ -143,7 +143,7 @@ func (s *Reading) program(w workspace.Word) string {
 	if w.Tilde {
 		s.Found.Add(finding.ProgramByPath)
 	}
-	if slices.Contains(s.OfProject, w.Text) || s.PutAny || slices.Contains(s.Put, w.Text) {
+	if slices.Contains(s.OfProject, w.Text) || s.Put {
 		s.Found = s.Found.Or(language.Project(&s.Place))
 	}
 	return name

@@ -17,7 +17,7 @@ import (
 // folder that the asker did not look at, and after commands that change what git ignores if it did not look for that, it may
 // take any.
 func (s *Reading) takesUntracked(f frame, args []workspace.Word) {
-	if s.Untracked == nil {
+	if s.Untracked == nil && len(s.Programs) == 0 {
 		return
 	}
 	verb, here := 0, s.Place.Here()
@@ -41,6 +41,10 @@ func (s *Reading) takesUntracked(f frame, args []workspace.Word) {
 		return
 	}
 	name, rest := args[verb], args[verb+1:]
+	s.Put = s.Put || changesTree.Has(name.Text) && len(s.Programs) > 0 // what it brings may lie there
+	if s.Untracked == nil {
+		return
+	}
 	if !name.IsAny("add", "stage", "stash") || name.Is("stash") && slices.ContainsFunc(rest, restores) {
 		s.unignores = s.unignores || changesTree.Has(name.Text)
 		return

@@ -23,11 +23,9 @@ type Reader struct {
 	// Untracked are files that usually hold secrets, and that git could take into a repository unnamed. Nil: that is not known.
 	Untracked *approval.Untracked
 
-	// Programs are folders of the project in which the asker's PATH looks for programs, and Put the names that were written in them;
-	// PutAny: perhaps any.
+	// Programs are folders of the project in which the asker's PATH looks for programs. Put: something may have been written in one.
 	Programs []string
-	Put      []string
-	PutAny   bool
+	Put      bool
 
 	// Noted is told which findings come from a path, an address or a name; nil: that is not noted.
 	Noted func(codes finding.Set, text string)
@@ -184,17 +182,12 @@ func (r *Reader) write(w Word) {
 	})
 }
 
-// put notes what may be a program from then on.
+// put notes a file that may be a program from then on, or that one starts.
 func (r *Reader) put(file string, open bool) {
 	file = path.Clean(file)
-	for _, dir := range r.Programs {
-		switch {
-		case open, Under(dir, file), !path.IsAbs(file):
-			r.PutAny = true
-		case Under(file, dir):
-			r.Put = append(r.Put, path.Base(file))
-		}
-	}
+	r.Put = r.Put || slices.ContainsFunc(r.Programs, func(dir string) bool {
+		return open || Under(dir, file) || Under(file, dir) || !path.IsAbs(file)
+	})
 }
 
 // written1 finds the worst that writing one file means.
