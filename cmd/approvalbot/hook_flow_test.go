@@ -441,7 +441,7 @@ func TestFlow_AskersTellWhichProgramsAreTheProjects(t *testing.T) {
 	r.tap(r.alice, r.group, r.asked("bin/uname").ID, "Deny")
 	_, out := h.output(t)
 	require.Contains(t, out, `"permissionDecision":"deny"`)
-	require.Contains(t, r.askedAs("makes").ReasonCodes, "writes-and-runs")
+	require.Contains(t, r.askedAs("makes").ReasonCodes, "writes-startup")
 
 	for name, start := range map[string]func() *hooking{
 		"uptime": func() *hooking { return hooked("late-hook", "frobnicate; uptime") },

@@ -83,7 +83,7 @@ func TestAdversary_T13_ProjectCodeIsSaidToBe(t *testing.T) {
 		"docker compose config -q", "docker compose config --images", "docker-compose config --services", "podman compose config -q",
 		"go", "go version", "go env GOPATH", "go help build", "go doc fmt", "go --help", "pip", "pip --version", "pip list", "pip check", "pip3 freeze", "pip show x",
 		"pytest --help", "yarn --help", "eslint --help", "cargo build --help", "bazel --help", "timeout 5 pytest --help", "lerna --help", "rake --help")
-	asksForEach(t, "grunt --help", "gulp --help", "husky --help", "tsx --help")
+	asksForEach(t, "grunt --help", "gulp --help", "husky --help", "tsx --help", "np --help")
 	for _, line := range []string{"make --help", "ls --help", "npm --help", "git --help", "docker --help"} {
 		require.Equal(t, []string{"read-only-command"}, judge(engine(t, shipped), lineCall(t, line)).Assessment.ReasonCodes, line)
 	}

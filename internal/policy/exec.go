@@ -8,6 +8,7 @@ import (
 	"approvalbot/internal/approval"
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/line"
 	"approvalbot/internal/policy/pattern"
 	"approvalbot/internal/policy/tool"
 	"approvalbot/internal/policy/workspace"
@@ -42,6 +43,9 @@ func (e *Engine) assessExec(j *judging) {
 	text, words := "", strings.Join(x.Argv, " ")
 	if x.Command != nil {
 		text = *x.Command
+	}
+	if len(s.Programs) > 0 {
+		s.Text = line.Unquoted(text + words)
 	}
 	whole := j.steps.Within(func() {
 		if x.Command != nil {

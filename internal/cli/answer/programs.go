@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/workspace"
@@ -19,21 +20,23 @@ const (
 	mostPrograms = 256     // as many as a desk accepts
 	mostProgram  = 256     // bytes of a name that a desk accepts
 	mostScript   = 1 << 20 // bytes of a script that are read
+	mostNames    = 20_000  // of programs in folders of the project, and of links elsewhere
+	mostEntries  = 1000    // of PATH
 )
 
 // starters are programs that start others by PATH though the line has no word for them, and which: as make obeys saw them
 // (internal/policy/testdata/obeys.tsv), and by their documentation.
-var starters = map[string][]string{
-	"apt": {"dpkg"}, "apt-cache": {"dpkg"}, "bq": scripted, "bsdtar": packers, "cloc": {"pwd"}, "colordiff": {"diff"}, "dpkg": {"dpkg-query"},
-	"egrep": {"grep"}, "fgrep": {"grep"}, "gcloud": scripted, "gem": {"ruby"}, "git": {"envsubst", "gettext", "sed", "uname", "basename", "less", "ssh", "gpg"},
-	"go": {"gofmt"}, "gsutil": scripted, "gunzip": packers, "locale": {"gzip"}, "mtr": {"mtr-packet"}, "npm": {"node"}, "parted": {"dmidecode", "sh"},
-	"pass": {"bash", "cat", "tty", "which"}, "rpm": {"bash", "sh"}, "service": {"basename"}, "tar": packers, "xargs": {"echo"}, "yq": {"jq"}, "zcat": packers,
-}
+var starters = sync.OnceValue(func() map[string][]string {
+	packers, scripted := packers(), []string{"dirname", "python3", "readlink", "tput", "uname"}
+	return map[string][]string{
+		"apt": {"dpkg"}, "apt-cache": {"dpkg"}, "bq": scripted, "bsdtar": packers, "cloc": {"pwd"}, "colordiff": {"diff"}, "dpkg": {"dpkg-query"},
+		"egrep": {"grep"}, "fgrep": {"grep"}, "gcloud": scripted, "gem": {"ruby"}, "git": {"envsubst", "gettext", "sed", "uname", "basename", "less", "ssh", "gpg"},
+		"go": {"gofmt"}, "gsutil": scripted, "gunzip": packers, "locale": {"gzip"}, "mtr": {"mtr-packet"}, "npm": {"node"}, "parted": {"dmidecode", "sh"},
+		"pass": {"bash", "cat", "tty", "which"}, "rpm": {"bash", "sh"}, "service": {"basename"}, "tar": packers, "xargs": {"echo"}, "yq": {"jq"}, "zcat": packers,
+	}
+})
 
-var (
-	packers  = []string{"gzip", "bzip2", "xz", "lzma", "lzip", "lzop", "zstd", "compress"}
-	scripted = []string{"dirname", "python3", "readlink", "tput", "uname"}
-)
+func packers() []string { return strings.Fields("gzip bzip2 xz lzma lzip lzop zstd compress") }
 
 // ofSystem are the folders of PATH that belong to the system, in which no program is a link into a project.
 var ofSystem = lazy.Words("/usr/bin /bin /usr/sbin /sbin /usr/games")
@@ -75,7 +78,11 @@ func Programs(dir, list string, texts ...string) (found []string, err error) {
 		}
 		p.dirs = append(p.dirs, realPath(at))
 	}
-	for _, entry := range filepath.SplitList(list) {
+	entries := filepath.SplitList(list)
+	if over = over || len(entries) > mostEntries; over {
+		entries, p.relative = entries[:min(len(entries), mostEntries)], p.relative || len(entries) > mostEntries
+	}
+	for _, entry := range entries {
 		from := func(dir string) string { return workspace.PathEntry(entry, dir, p.home, os.Getenv("USER")) }
 		if !p.relative && from("/a") != from("/b") {
 			p.relative, p.sure = true, len(p.places) // a line may change to any folder
@@ -88,8 +95,8 @@ func Programs(dir, list string, texts ...string) (found []string, err error) {
 			}
 		}
 	}
-	if over && (p.relative || len(p.folders) > 0) {
-		return nil, errTooMany
+	if over && (p.relative || len(p.folders) > 0) || len(p.own)+len(p.links) > mostNames {
+		return nil, errPrograms
 	}
 	for _, names := range []map[string]bool{p.own, p.links} {
 		for name := range names {
@@ -111,11 +118,13 @@ func Programs(dir, list string, texts ...string) (found []string, err error) {
 	}
 	found = append(found, p.folders...)
 	if len(found) > mostPrograms {
-		return nil, errors.New("the command has too many words that are programs of the project")
+		return nil, errPrograms
 	}
 	slices.Sort(found)
 	return found, nil
 }
+
+var errPrograms = errors.New("PATH has too many programs, or the command too many words, to tell which programs of the project it starts")
 
 // named is a word that may be the name of a program elsewhere.
 var named = lazy.Pattern(`^[A-Za-z0-9._+@-]{1,128}$`)
@@ -177,18 +186,15 @@ func realPath(name string) string {
 	return filepath.Join(realPath(filepath.Dir(name)), filepath.Base(name))
 }
 
-// inProject reports a place that an agent in one of the folders may write to: it is in that folder's repository or, if that is in
-// none or in one inside of another, in a folder above. The home of the user and what is above it are no project.
+// inProject reports a place that an agent in one of the folders may write to, as far as can be told: both are in one folder that is
+// neither the home of the user nor above it, nor one of the machine's. A repository may lie in another, and a project in none.
 func (p *search) inProject(at string) bool {
 	return slices.ContainsFunc(p.dirs, func(dir string) bool {
-		above, top := dir, repository(dir)
+		above := dir
 		for above != "/" && !isIn(at, above) {
 			above = filepath.Dir(above)
 		}
-		if above != dir && ofMachine.Has(above) || above == "/" || p.home != "" && isIn(p.home, above) {
-			return false
-		}
-		return top == "" || isIn(above, top) || repository(above) != ""
+		return above != "/" && (above == dir || !ofMachine.Has(above)) && (p.home == "" || !isIn(p.home, above))
 	})
 }
 
@@ -220,7 +226,7 @@ func (p *search) starts(word string) bool {
 	if is, known := p.asked[word]; known {
 		return is
 	}
-	is := slices.ContainsFunc(starters[word], func(name string) bool { return p.own[name] && p.isOwn(name) })
+	is := slices.ContainsFunc(starters()[word], func(name string) bool { return p.own[name] && p.isOwn(name) })
 	if file := p.first(word); !is && file != "" {
 		is = p.script(file)
 	}

@@ -39,6 +39,7 @@ func TestPrograms(t *testing.T) {
 	script("usr/bin/zcat", "#!/bin/sh\nexec gzip -cd \"$@\"\n")
 	require.NoError(t, os.MkdirAll(filepath.Join(app, "vendor/lib/.git"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "home/plain/sub"), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "home/plain/lib/.git"), 0o700))
 	require.NoError(t, os.Symlink(filepath.Join(app, "tools/tool.sh"), filepath.Join(root, "home/own/bin/tool")))
 	require.NoError(t, os.MkdirAll(filepath.Join(app, ".git"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(bin, "folder"), 0o700))
@@ -81,7 +82,8 @@ func TestPrograms(t *testing.T) {
 		{"tool", app, path(filepath.Join(root, "home/own/bin"), system), []string{"tool"}},  // a link to one of the project
 		{"which x", filepath.Join(app, "vendor/lib"), path(bin, system), []string{"which"}}, // a repository inside of it
 		{"run", filepath.Join(root, "home/plain/sub"), path(filepath.Join(root, "home/plain/.venv/bin"), system), []string{"run"}},
-		{"run", app, path(filepath.Join(root, "home/plain/.venv/bin"), system), nil}, // of another project
+		{"run", app, path(filepath.Join(root, "home/plain/.venv/bin"), system), nil},                                               // of another project
+		{"run", filepath.Join(root, "home/plain/lib"), path(filepath.Join(root, "home/plain/.venv/bin"), system), []string{"run"}}, // a repository in one that is none
 		{"mine", app, path(filepath.Join(root, "home/own/bin"), system), nil},
 		{"which x", filepath.Join(root, "home"), path(bin, system), nil}, // all that the home has is no project
 		{"which x", root, path(bin, system), nil},
@@ -147,7 +149,7 @@ func TestPrograms_KnowsWhatOthersStart(t *testing.T) {
 		}
 		for word := range strings.FieldsSeq(cols[3]) {
 			if name, starts := strings.CutPrefix(word, "!"); starts && !strings.HasPrefix(name, "git-") {
-				require.Contains(t, starters[cols[0]], name, cols[0])
+				require.Contains(t, starters()[cols[0]], name, cols[0])
 				seen++
 			}
 		}

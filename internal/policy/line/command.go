@@ -11,6 +11,7 @@ import (
 	"approvalbot/internal/policy/git"
 	"approvalbot/internal/policy/language"
 	"approvalbot/internal/policy/program"
+	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -143,10 +144,16 @@ func (s *Reading) program(w workspace.Word) string {
 	if w.Tilde {
 		s.Found.Add(finding.ProgramByPath)
 	}
-	if slices.Contains(s.OfProject, w.Text) || s.Put {
+	if slices.Contains(s.OfProject, w.Text) || s.brought || s.joined(w.Text) {
 		s.Found = s.Found.Or(language.Project(&s.Place))
 	}
 	return name
+}
+
+// joined reports the name of a program that the text does not have, as it was put together from words of a loop: the asker could not
+// find whether it is the project's.
+func (s *Reading) joined(name string) bool {
+	return len(s.Programs) > 0 && !strings.Contains(s.Text, name)
 }
 
 // rule lets the rule of a command judge it, and applies the effects that the rule gives.
@@ -165,9 +172,12 @@ func (s *Reading) rule(f frame, judge command.Rule, base string, args []workspac
 	}
 	s.Found = s.Found.Or(x.Found)
 	s.silent = false
-	before := s.read
+	before, names, dirs := s.read, len(s.PutNames), s.PutDirs
 	for i := range x.Effects {
 		s.apply(f, &x.Effects[i])
+	}
+	if many := len(s.PutNames) == names || slices.ContainsFunc(args, several); many && s.PutDirs > dirs && !words.Any(base, "mkdir", "touch", "chmod", "chown", "install") {
+		s.Found.Add(finding.WritesStartup)
 	}
 	s.emptied(x.Effects)
 	if s.unignored(base, args, x.Effects); base == "git" {
@@ -178,6 +188,11 @@ func (s *Reading) rule(f frame, judge command.Rule, base string, args []workspac
 	}
 	s.fetched(base, x.Found)
 	s.given = ""
+}
+
+// several reports a word by which more files may be copied than are named.
+func several(w workspace.Word) bool {
+	return w.Kind != workspace.Literal || strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "rRaT")
 }
 
 // apply does what one effect of a command says, at the place that the line has come to.

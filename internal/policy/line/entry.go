@@ -1,6 +1,7 @@
 package line
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -41,6 +42,10 @@ func (s *Reading) Finish(text string) finding.Set {
 	runsSaved := saved && (s.scripted || s.Found.Has(finding.ProgramByPath))
 	if s.fetches && (s.runs || runsSaved) {
 		s.Found.Add(finding.RunsDownload)
+	}
+	// Others run it by its name, also before in the line, or another call does meanwhile. What has another name asks when it runs.
+	if slices.ContainsFunc(s.PutNames, func(name string) bool { return s.wide.Rules(name) != nil }) {
+		s.Found.Add(finding.WritesStartup)
 	}
 	if s.fetches && s.saves {
 		s.Found.Add(finding.SavesDownload)

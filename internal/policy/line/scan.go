@@ -38,6 +38,9 @@ func (v *verdict) scan(text string) {
 	}
 }
 
+// Unquoted is a text without its quotes.
+func Unquoted(text string) string { return unquoted.Replace(text) }
+
 var unquoted = strings.NewReplacer("'", "", `"`, "", "\\", "")
 
 // shortestHidden is the length of the shortest command that is looked for in

@@ -41,7 +41,7 @@ func (s *Reading) takesUntracked(f frame, args []workspace.Word) {
 		return
 	}
 	name, rest := args[verb], args[verb+1:]
-	s.Put = s.Put || changesTree.Has(name.Text) && len(s.Programs) > 0 // what it brings may lie there
+	s.brought = s.brought || changesTree.Has(name.Text) && len(s.Programs) > 0 // programs may be among what it brings
 	if s.Untracked == nil {
 		return
 	}

@@ -25,6 +25,8 @@ type verdict struct {
 	AsksCode  bool     // the project's own code is to be asked for
 	Terminal  bool     // the call may have a terminal, and what is typed there is not seen
 	OfProject []string // names of programs that the asker's PATH finds in the project, so they run its code
+	brought   bool     // any may be from now on
+	Text      string   // of the call without quotes, if there are such folders
 
 	Found          finding.Set
 	Unsure         grammar.Refusal // why a line is not sure to run as it was read

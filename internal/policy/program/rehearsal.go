@@ -48,7 +48,8 @@ func AsksForHelp(base string, args []workspace.Word) bool {
 	if !last.Is("--help") && !last.Is("-help") || WrapperNames.Has(base) {
 		return false
 	}
-	if e := known(base); e != nil && slices.Contains(e.codes, finding.RunsWorkspaceCode) { // with any words (grunt, husky)
+	// With any words they run what the project has (grunt, husky, np).
+	if e := known(base); e != nil && (slices.Contains(e.codes, finding.RunsWorkspaceCode) || slices.Contains(e.codes, finding.PublishesPackage)) {
 		return false
 	}
 	for _, w := range verbs {

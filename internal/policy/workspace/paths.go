@@ -23,9 +23,11 @@ type Reader struct {
 	// Untracked are files that usually hold secrets, and that git could take into a repository unnamed. Nil: that is not known.
 	Untracked *approval.Untracked
 
-	// Programs are folders of the project in which the asker's PATH looks for programs. Put: something may have been written in one.
+	// Programs are folders of the project in which the asker's PATH looks for programs, PutNames are the names that were written in
+	// them, and PutDirs counts writes to one of which that is not told, as a copy of many files.
 	Programs []string
-	Put      bool
+	PutNames []string
+	PutDirs  int
 
 	// Noted is told which findings come from a path, an address or a name; nil: that is not noted.
 	Noted func(codes finding.Set, text string)
@@ -185,9 +187,14 @@ func (r *Reader) write(w Word) {
 // put notes a file that may be a program from then on, or that one starts.
 func (r *Reader) put(file string, open bool) {
 	file = path.Clean(file)
-	r.Put = r.Put || slices.ContainsFunc(r.Programs, func(dir string) bool {
-		return open || Under(dir, file) || Under(file, dir) || !path.IsAbs(file)
-	})
+	for _, dir := range r.Programs {
+		switch {
+		case !path.IsAbs(file), open && (Under(file, dir) || Under(dir, file)), file == dir, Under(file, dir) && strings.ContainsAny(file, "*?["):
+			r.PutDirs++
+		case Under(file, dir):
+			r.PutNames = append(r.PutNames, path.Base(file))
+		}
+	}
 }
 
 // written1 finds the worst that writing one file means.
