@@ -38,7 +38,8 @@ func TestAdversary_T32_GuessesOfASecret(t *testing.T) {
 	t.Parallel()
 	asksFor(t, []string{
 		`grep -rlE "SESSION_SECRET.h" .`, "grep -rlE 'SECRET_KEY.?a' .", "grep -rl 'sk_live_a' .", `for c in a b c; do grep -rlE "SESSION_SECRET=$c" . && echo $c; done`, "grep -rcE 'SECRET_KEY=[a-m]' .", `for c in a b; do grep -rq "SECRET_KEY=h$c" . && echo $c; done`, "git grep -lE 'SECRET_KEY=[a-m]'", "git grep -c 'PASSWORD=a'", "rg -uuu -c 'SECRET_KEY=[a-h]'", "rg -l 'api_key: s'",
-	}, []string{"grep -rl SECRET_KEY .", "rg -l api_key", `for f in a b; do grep -rq "$f" src || echo $f; done`, "grep -rl sk_live_ .", "git grep -l .", "grep -rc 'port: 8' ."})
+		"grep -rl '^DB_PIN=4' .", "grep -rlE '^DB_PIN=4' . --include=.env", "grep -rc 'SIGNING=hu' .", "grep -ril 'db_pin=4' .", "grep -rl '^pin=4' .", `for p in 0 1 2; do grep -rl "^DB_PIN=47$p" . && echo $p; done`,
+	}, []string{"grep -rl 'DEBUG=True' src", "grep -rn 'DEBUG=True' .", "grep -rl 'class=\"btn' .", "grep -rL 'foo=bar' .", "grep -rl DB_PIN= .", "rg -l 'DEBUG=True'", "grep -rl SECRET_KEY .", "rg -l api_key", `for f in a b; do grep -rq "$f" src || echo $f; done`, "grep -rl sk_live_ .", "git grep -l .", "grep -rc 'port: 8' ."})
 }
 
 // TestAdversary_T32_NamesOfVariables: a pattern is tried on the names of variables that hold secrets.

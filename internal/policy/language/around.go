@@ -43,12 +43,13 @@ func (a *Around) whole(x *command.Call, dirs []workspace.Word, tells bool) (gues
 	all := slices.ContainsFunc(dirs, func(d workspace.Word) bool { return everywhere(x, d) })
 	if all && !a.Visible {
 		inSecret := func(pattern string) bool { return workspace.InSecretLines(pattern, a.Folds) }
-		a.beside = tells && slices.ContainsFunc(a.For, GuessesLetter) || !tells && slices.ContainsFunc(a.For, inSecret)
+		guess := func(pattern string) bool { return GuessesLetter(pattern) || a.assigns(pattern) }
+		a.beside = tells && slices.ContainsFunc(a.For, guess) || !tells && slices.ContainsFunc(a.For, inSecret)
 	}
 	if a.Visible {
 		return tells && a.Places()
 	}
-	return tells && (a.open || slices.ContainsFunc(a.For, vague))
+	return tells && (a.open || a.beside || slices.ContainsFunc(a.For, vague))
 }
 
 // Places reports a pattern without a word of its own that says at which place of a line it is, as that of a secret is. A short
@@ -100,6 +101,17 @@ var (
 	ranges      = lazy.Pattern(`\[[^\]]*(?:[^\]]-[^\]]|[A-Za-z0-9][^\]]*[A-Za-z0-9][^\]]*[A-Za-z0-9]|\\x)[^\]]*\]`)
 	wholeRanges = strings.NewReplacer("a-z", "", "A-Z", "", "0-9", "", "a-f", "", "A-F", "", "1-9", "", "[:space:]", "", "[:alnum:]", "", "[:alpha:]", "", "[:digit:]", "", "[:blank:]", "", "[:word:]", "", "[:punct:]", "", `\x00-\x7F`, "", " -~", "", `\\`, "", `\[`, "", `\]`, "")
 )
+
+// assigns reports a variable as environments have it, with a value or its beginning: a search that only tells where it is tells
+// whether a secret begins so.
+func (a *Around) assigns(pattern string) bool {
+	if a.Folds {
+		pattern = strings.ToUpper(pattern)
+	}
+	return assignment.MatchString(pattern)
+}
+
+var assignment = lazy.Pattern(`(?:^|[^\w])[A-Z_][A-Z0-9_]*=[^=\s>~]|^\^\s*(?:export )?\w+=[^=\s>~]`)
 
 // GuessesLetter reports a pattern with a part of an alphabet, which halves what a letter can be. Two letters ([Tt]) are none.
 func GuessesLetter(pattern string) bool { return ranges.MatchString(wholeRanges.Replace(pattern)) }
