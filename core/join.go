@@ -122,7 +122,9 @@ func (c consulted) answeredBy(pending, draft, granted approval.Approval, now int
 // unseen reports a call that takes files or runs programs of the project of which was not told when the same call was asked before.
 func unseen(shown, wanted approval.CallContext) bool {
 	seen := slices.Concat(shown.Untracked.All(), shown.Programs)
-	return slices.ContainsFunc(slices.Concat(wanted.Untracked.All(), wanted.Programs), func(name string) bool { return !slices.Contains(seen, name) })
+	return slices.ContainsFunc(slices.Concat(wanted.Untracked.All(), wanted.Programs), func(name string) bool {
+		return !slices.Contains(seen, name)
+	})
 }
 
 // resumedBy reports whether a yes that was not used yet answers the same call: it counts as

@@ -5,7 +5,6 @@ package confine
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -13,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,18 +31,6 @@ func needsConfinement(t *testing.T) {
 	if err != nil {
 		t.Skipf("confined calls: not tested, %v", err)
 	}
-}
-
-// The trial makes a name that a workspace cannot have: it follows no link of a repository out of it.
-func TestCheck_LeavesNothing(t *testing.T) {
-	needsConfinement(t)
-	m := newMachine(t)
-	outside := filepath.Join(m.home, "made")
-	require.NoError(t, os.Symlink(outside, filepath.Join(m.ws, ".approvalbot-check")))
-	before := m.seenFiles()
-	require.NoError(t, Check(t.Context(), m.state, m.ws))
-	require.Empty(t, differs(before, m.seenFiles()))
-	require.NoFileExists(t, outside)
 }
 
 // wrapped is the wrapper's process for a script in the workspace, not started yet.
@@ -711,13 +697,4 @@ func TestRun_SaysThatOutputIsLost(t *testing.T) {
 	require.Equal(t, 1, lost.ProcessState.ExitCode(), "as without a wrapper")
 	require.Contains(t, said.String(), "the command's output could not be written")
 	require.FileExists(t, m.ws+"/kept")
-}
-
-// A report with what a call changed is one that a desk takes (256 KB), however its names are.
-func TestRefused_SaysNoMoreThanADeskTakes(t *testing.T) {
-	t.Parallel()
-	names := slices.Repeat([]string{strings.Repeat("\x02", 4000)}, 1000)
-	text, err := json.Marshal((&Refused{Root: "/w", Names: names, Lost: names, Meanwhile: names}).Because())
-	require.NoError(t, err)
-	require.Less(t, len(text), 100<<10)
 }

@@ -8,7 +8,7 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// A program that the asker's PATH finds in the project runs the project's code, whatever the table says of its name. That only
+// A program that the asker's PATH finds in the project runs the project's code, though the table knows its name as harmless. That only
 // makes the answer stricter.
 func TestProgramsOfTheProject(t *testing.T) {
 	t.Parallel()
@@ -42,8 +42,8 @@ func TestProgramsOfTheProject(t *testing.T) {
 	}
 }
 
-// What writes a program that policy knows into a folder of the project which is in PATH asks: by its name it would run unasked, in
-// whatever order a line has them, or by another call. git may bring one.
+// What writes a program that policy knows into a folder of the project which is in PATH asks: by its name it would run unasked,
+// also before it in the line, or by another call. git may bring one.
 func TestProgramsThatALineMakes(t *testing.T) {
 	t.Parallel()
 	e := engine(t, shipped)

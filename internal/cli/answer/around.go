@@ -29,7 +29,7 @@ func Look(ctx context.Context, dir, path string, texts ...string) (Around, error
 
 // programsBy is [Programs] for a file system that may hang.
 func programsBy(ctx context.Context, dir, path string, texts []string) ([]string, error) {
-	return within(ctx, time.Now().Add(untrackedTime), errTooMany, func() ([]string, error) { return Programs(dir, path, texts...) })
+	return within(ctx, time.Now().Add(untrackedTime), errPrograms, func() ([]string, error) { return Programs(dir, path, texts...) })
 }
 
 // Grew looks again, right before a command runs that was allowed with what was found before it asked. An error says that git

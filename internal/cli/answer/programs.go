@@ -44,11 +44,11 @@ var ofSystem = lazy.Words("/usr/bin /bin /usr/sbin /sbin /usr/games")
 // ofMachine are folders that have what belongs to the machine, and the projects of all.
 var ofMachine = lazy.Words("/usr /usr/local /opt /var /var/lib /srv /home /root /tmp /mnt /media /private /private/tmp /Users")
 
-// Programs gives the words of a command that start code of the project by PATH, which an agent may have written, whatever the words
-// say (node_modules/.bin/which): the names of programs in the project, and of scripts that start one of these (npm, if the project
-// has its own node). It also gives the folders of the project in PATH, in which the command may make one. It gives too many rather
-// than too few: a name counts if the text of the command has its letters. A relative entry of PATH counts from each folder that a
-// word names. An error means that there are too many.
+// Programs gives the words of a command that start code of the project by PATH, which an agent may have written
+// (node_modules/.bin/which): the names of programs in the project, and of scripts that start one of these (npm, if the project has
+// its own node). It also gives the folders of the project in PATH, in which the command may make one. It gives too many rather than
+// too few: a name counts if the text of the command has its letters, and behind a relative entry of PATH each word that no place
+// before it has. An error means that there are too many.
 func Programs(dir, list string, texts ...string) (found []string, err error) {
 	if len(texts) == 0 || list == "" {
 		return nil, nil
@@ -253,7 +253,8 @@ func (p *search) script(file string) bool {
 		return false
 	}
 	text := line[2:]
-	if interpreter := filepath.Base(words[0]); ofShell.Has(interpreter) || interpreter == "env" && slices.ContainsFunc(words[1:], ofShell.Has) {
+	interpreter := filepath.Base(words[0])
+	if ofShell.Has(interpreter) || interpreter == "env" && slices.ContainsFunc(words[1:], ofShell.Has) {
 		rest, _ := io.ReadAll(io.LimitReader(f, mostScript))
 		text = slices.Concat(head[:n], rest)
 	} else if interpreter != "env" {

@@ -176,7 +176,8 @@ func (s *Reading) rule(f frame, judge command.Rule, base string, args []workspac
 	for i := range x.Effects {
 		s.apply(f, &x.Effects[i])
 	}
-	if many := len(s.PutNames) == names || slices.ContainsFunc(args, several); many && s.PutDirs > dirs && !words.Any(base, "mkdir", "touch", "chmod", "chown", "install") {
+	many := len(s.PutNames) == names || slices.ContainsFunc(args, several)
+	if many && s.PutDirs > dirs && !words.Any(base, "mkdir", "touch", "chmod", "chown", "install") {
 		s.Found.Add(finding.WritesStartup)
 	}
 	s.emptied(x.Effects)
